@@ -26,8 +26,8 @@ struct usp_crash_options {
     /* Time limit of the report in ns, and again of the callback. Threads that have not answered by then are listed
      * without a stack. Default 2,000,000,000. */
     uint64_t timeout;
-    /* Called on the crashed thread after the report is visible. It must be async-signal-safe, and writes up to `size`
-     * bytes of text, which the report keeps. If it crashes or takes too long, the process ends with the report as it
+    /* Called on the crashed thread, or on a thread of the kit, after the report is visible. It must be
+     * async-signal-safe, and writes up to `size` bytes of text, which the report keeps. If it crashes or takes too long, the process ends with the report as it
      * was. NULL: none. Default NULL. */
     void (*callback)(void *context, char *text, size_t size);
     void *context; /* passed to callback */
@@ -46,13 +46,21 @@ USP_API void usp_crash_options_init(struct usp_crash_options *options);
  *
  * On Linux it does no work for each image: images and unwind tables are found at the crash, without the loader. It takes
  * the signal of usp_prepare, with its defaults, unless that was called; usp_prepare can be called later for captures.
- * On Apple systems it calls usp_prepare with its defaults if necessary.
+ * On Apple systems it calls usp_prepare with its defaults if necessary, and starts a thread that receives Mach exceptions
+ * (doc/crash.md, usp_crash_status).
  *
  * Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_BUSY when it is installed, USP_ERROR_NO_MEMORY, USP_ERROR_PERMISSION,
  * USP_ERROR_NOT_FOUND (no such folder), USP_ERROR_SYSTEM, USP_ERROR_UNSUPPORTED, or a failure of usp_prepare. In a child
  * of fork nothing is recorded before the child calls it again. Thread-safe: of calls at once, one installs the kit. Not
  * async-signal-safe: it allocates and writes files. */
 USP_API int usp_crash_install(const struct usp_crash_options *options);
+
+/* Returns whether the kit sees all that it can see on this system. USP_OK: yes. USP_ERROR_NOT_PREPARED: it is not
+ * installed. Otherwise, on Apple systems, it sees signals alone: a crash of a thread that has no stack for a handler, or
+ * blocks the signal, leaves no report. USP_ERROR_PERMISSION: the system forbids this program to receive Mach exceptions.
+ * USP_ERROR_BUSY: when the kit was installed, a debugger or another crash reporter received some of them, or all.
+ * USP_ERROR_SYSTEM: a call failed. Async-signal-safe, thread-safe. */
+USP_API int usp_crash_status(void);
 
 /* Ends recording, marks this run as ended, and restores the earlier handlers where ours are still in place. The same
  * happens at the process's clean end. Waits while another thread records a crash, which then ends the process. Does
@@ -63,7 +71,7 @@ USP_API void usp_crash_uninstall(void);
 
 /* Prepare the calling thread, and undo that at the thread's end: they give it an alternate signal stack of 64 KB (Apple
  * systems: 128 KB), unless it has one of at least 32 KB. Without one, a stack overflow on this thread ends the process
- * without a report. Returns USP_OK, USP_ERROR_NO_MEMORY, USP_ERROR_SYSTEM, USP_ERROR_UNSUPPORTED (also on tvOS, which has
+ * without a report, unless the kit receives Mach exceptions. Returns USP_OK, USP_ERROR_NO_MEMORY, USP_ERROR_SYSTEM, USP_ERROR_UNSUPPORTED (also on tvOS, which has
  * no such stacks). Thread-safe, not async-signal-safe: they map memory. */
 USP_API int usp_crash_thread_begin(void);
 USP_API void usp_crash_thread_end(void);

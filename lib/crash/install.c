@@ -155,5 +155,7 @@ void usp_crash_uninstall(void) {
     if (is_taken) uspi_lock_give(lock);
 }
 
+int usp_crash_status(void) { return uspi_os_crash_status(); }
+
 int usp_crash_thread_begin(void) { return uspi_os_crash_thread_begin(); }
 void usp_crash_thread_end(void) { uspi_os_crash_thread_end(); }

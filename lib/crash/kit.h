@@ -132,9 +132,13 @@ size_t uspi_crash_hide_homes(char *to, size_t size, const char *from);
 /* Empties the caches of what walks have read, and of the rules that they have found (walk.c). Async-signal-safe. */
 void uspi_crash_forget_pages(struct uspi_crash_kit *kit);
 
-/* Walks the stack of a thread, whose memory `copy` shows (walk.c): first that of the calling thread (is_own), then those
- * of threads that are held. Async-signal-safe. */
-int uspi_crash_walk(struct uspi_crash_kit *kit, struct uspi_thread_copy *copy, bool is_own, struct usp_stack *stack);
+/* Describes this process for walks, before other threads are held (walk.c). Async-signal-safe. */
+void uspi_crash_describe_process(struct uspi_crash_kit *kit);
+
+/* Walks the stack of a thread, whose memory `copy` shows (walk.c): of the crashed one, while others run, or of one that
+ * is held. Async-signal-safe. */
+int uspi_crash_walk(struct uspi_crash_kit *kit, struct uspi_thread_copy *copy, bool has_crashed,
+                    struct usp_stack *stack);
 
 /* Finds where the C library and C++ keep their messages (messages.c). Not async-signal-safe: it asks the loader. */
 void uspi_crash_find_messages(struct uspi_crash_messages *messages);

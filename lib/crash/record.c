@@ -74,6 +74,31 @@ static void put_notes(struct uspi_crash_kit *kit) {
     }
 }
 
+/* Names of Mach exceptions (xnu osfmk/mach/exception_types.h). */
+static const char *const mach_exceptions[] = {
+    "", "EXC_BAD_ACCESS", "EXC_BAD_INSTRUCTION", "EXC_ARITHMETIC", "EXC_EMULATION", "EXC_SOFTWARE", "EXC_BREAKPOINT"};
+
+static void put_mach_exception(struct uspi_crash_kit *kit, const struct uspi_os_crash *crash) {
+    char sentence[128];
+    struct uspi_text text = uspi_text_in(sentence, sizeof sentence);
+    if (crash->exception == 0) return;
+    uspi_put_string(&text, "Mach exception ");
+    if (crash->exception < sizeof mach_exceptions / sizeof *mach_exceptions) {
+        uspi_put_string(&text, mach_exceptions[crash->exception]);
+    } else {
+        uspi_put_decimal(&text, crash->exception, 0);
+    }
+    uspi_put_string(&text, ", code ");
+    uspi_put_hex(&text, crash->exception_codes[0], 1);
+    /* xnu osfmk/mach/kern_return.h */
+    if (crash->exception == 1 && crash->exception_codes[0] == 1) uspi_put_string(&text, " (KERN_INVALID_ADDRESS)");
+    if (crash->exception == 1 && crash->exception_codes[0] == 2) uspi_put_string(&text, " (KERN_PROTECTION_FAILURE)");
+    uspi_put_string(&text, ", subcode ");
+    uspi_put_hex(&text, crash->exception_codes[1], 1);
+    (void)uspi_text_end(&text);
+    put_note(kit, USP_NOTE_RECORDER, 0, "", sentence);
+}
+
 /* Puts the exception of the crashed thread. Another thread's has not ended the program. */
 static void put_exception(struct uspi_crash_kit *kit, uint64_t thread) {
     const struct uspi_crash_exception *e = &kit->thrown;
@@ -132,13 +157,19 @@ static void put_crashed_thread(struct uspi_crash_kit *kit, const struct uspi_os_
     if (crash->info != NULL) info = *crash->info;
     info.flags |= USP_THREAD_CRASHED;
     if (uspi_os_kind() == USP_OS_LINUX && (int64_t)crash->thread == uspi_os_process_id()) info.flags |= USP_THREAD_MAIN;
-    if (uspi_os_context_registers(crash->ucontext, &copy->registers) != USP_OK) copy->registers.known = 0;
-    /* This learns the bounds of the stack, if they are not known. */
-    const uintptr_t sp = (uintptr_t)usp_registers_sp(&copy->registers);
-    if (uspi_os_stack(sp, &high)) copy->parts[0] = (struct uspi_copied){(const uint8_t *)sp, sp, high - sp};
-    const struct uspi_own_stack own = uspi_os_own_stack();
-    about.stack_low = own.low;
-    about.stack_high = own.high;
+    if (crash->copy != NULL) {
+        *copy = *crash->copy;
+        about.stack_low = copy->stack_low;
+        about.stack_high = copy->stack_high;
+    } else {
+        if (uspi_os_context_registers(crash->ucontext, &copy->registers) != USP_OK) copy->registers.known = 0;
+        /* This learns the bounds of the stack, if they are not known. */
+        const uintptr_t sp = (uintptr_t)usp_registers_sp(&copy->registers);
+        if (uspi_os_stack(sp, &high)) copy->parts[0] = (struct uspi_copied){(const uint8_t *)sp, sp, high - sp};
+        const struct uspi_own_stack own = uspi_os_own_stack();
+        about.stack_low = own.low;
+        about.stack_high = own.high;
+    }
     /* The signal may have been sent to a thread that waits. */
     (void)uspi_lock_wait_read(&copy->lock, uspi_os_kind(), &copy->registers, &memory);
     put_lock(&copy->lock, &info, &about);
@@ -146,8 +177,9 @@ static void put_crashed_thread(struct uspi_crash_kit *kit, const struct uspi_os_
     uspi_raw_put_registers(&kit->sink, &copy->registers);
 }
 
-static void put_stack(struct uspi_crash_kit *kit, struct uspi_thread_copy *copy, bool is_own, struct usp_stack *stack) {
-    stack->status = uspi_crash_walk(kit, copy, is_own, stack);
+static void put_stack(struct uspi_crash_kit *kit, struct uspi_thread_copy *copy, bool has_crashed,
+                      struct usp_stack *stack) {
+    stack->status = uspi_crash_walk(kit, copy, has_crashed, stack);
     uspi_raw_put_stack(&kit->sink, stack);
 }
 
@@ -243,6 +275,7 @@ void uspi_crash_record(void *context, const struct uspi_os_crash *crash, uint64_
     put_process(kit, crash);
     uspi_raw_put_crash(&kit->sink, &what);
     put_notes(kit);
+    put_mach_exception(kit, crash);
     put_exception(kit, crash->thread);
     put_crashed_thread(kit, crash, &copy);
     uspi_crash_forget_pages(kit);
@@ -250,6 +283,7 @@ void uspi_crash_record(void *context, const struct uspi_os_crash *crash, uint64_
     /* Linux finds one image at a time. */
     const bool lists_first = uspi_os_kind() != USP_OS_LINUX;
     if (lists_first) find_images(kit, &what);
+    uspi_crash_describe_process(kit);
     put_stack(kit, &copy, true, &stack);
     if (!lists_first) find_images(kit, &what);
     uspi_raw_put_crash(&kit->sink, &what);

@@ -64,18 +64,21 @@ static int region_at(void *context, usp_addr pc, struct usp_region *region) {
     return USP_OK;
 }
 
-int uspi_crash_walk(struct uspi_crash_kit *kit, struct uspi_thread_copy *copy, bool is_own, struct usp_stack *stack) {
+void uspi_crash_describe_process(struct uspi_crash_kit *kit) {
+    usp_target_init(&kit->target, usp_arch_host());
+    uspi_os_describe_self(&kit->target);
+    uspi_roots_describe(&kit->target);
+}
+
+int uspi_crash_walk(struct uspi_crash_kit *kit, struct uspi_thread_copy *copy, bool has_crashed,
+                    struct usp_stack *stack) {
     struct surroundings s = {.kit = kit, .copy = copy};
     struct uspi_shortcuts shortcuts = {.stack = copy->parts[0], .parts = copy->parts};
     struct usp_unwind_options options;
     const uint32_t ticket = uspi_own_code_enter(&s.code);
-    if (is_own) {
-        usp_target_init(&kit->target, usp_arch_host());
-        uspi_os_describe_self(&kit->target);
-        uspi_roots_describe(&kit->target);
-    }
     struct usp_target target = kit->target;
-    if (!is_own) target.swift_task_slot = copy->swift_task_slot;
+    /* Without one, the calling thread is walked, or none is known. */
+    if (!has_crashed || copy->swift_task_slot != 0) target.swift_task_slot = copy->swift_task_slot;
     uspi_own_memory_init(&s.memory, s.code.tables);
     target.stack_low = copy->stack_low;
     target.stack_high = copy->stack_high;
@@ -89,7 +92,7 @@ int uspi_crash_walk(struct uspi_crash_kit *kit, struct uspi_thread_copy *copy, b
     usp_stack_init(stack, kit->frames, kit->options.max_frames);
     /* While the crashed thread is walked, other threads may unload code. */
     struct uspi_rule_cache rules = uspi_rule_cache_in(kit->rules, USPI_CRASH_RULES, true);
-    if (!is_own) shortcuts.rules = &rules;
+    if (!has_crashed) shortcuts.rules = &rules;
     const int status = uspi_unwind(&target, &copy->registers, false, &shortcuts, &options, stack);
     usp_images_release(ticket);
     return status;

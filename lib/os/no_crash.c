@@ -32,6 +32,8 @@ void uspi_os_crash_uninstall(void) {}
 
 void *uspi_os_crash_context(void) { return NULL; }
 
+int uspi_os_crash_status(void) { return USP_ERROR_NOT_PREPARED; }
+
 int uspi_os_crash_thread_begin(void) { return USP_ERROR_UNSUPPORTED; }
 
 void uspi_os_crash_thread_end(void) {}

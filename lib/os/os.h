@@ -462,7 +462,7 @@ int uspi_os_stop_process(int64_t pid, const struct uspi_stop_options *options, s
 
 /* ---- crashes of this process ---- */
 
-/* The signal that a thread got. */
+/* The signal that a thread got, or will get. */
 struct uspi_os_crash {
     uint32_t signal;
     int32_t code; /* si_code */
@@ -472,12 +472,18 @@ struct uspi_os_crash {
     uint64_t thread;
     char name[16];                      /* the thread's; not used if `info` is set */
     const struct usp_thread_info *info; /* what is known of the thread; NULL: its id and name */
-    const void *ucontext;
+    const void *ucontext;               /* the interrupted registers of the calling thread; NULL: see `copy` */
+    /* The live memory of another thread, which stands still. NULL: the calling thread has crashed. */
+    const struct uspi_thread_copy *copy;
+    /* Apple systems: type, code and subcode of the Mach exception; type 0: only the signal is known. */
+    uint32_t exception;
+    uint64_t exception_codes[2];
 };
 
 /* What happens at a crash. `record` writes the report, until `deadline` (usp_clock). `tell` calls the program's callback
  * once the report is visible. `retract` removes the report because an earlier handler has repaired the fault. These are
- * called on the crashed thread, in its handler. `end` is called when the process exits. */
+ * called on the crashed thread, in its handler; `record` and `tell` also on a thread of the layer's own. `end` is called
+ * when the process exits. */
 struct uspi_os_crash_hooks {
     void (*record)(void *context, const struct uspi_os_crash *crash, uint64_t deadline);
     void (*tell)(void *context);
@@ -499,6 +505,9 @@ void uspi_os_crash_uninstall(void);
 
 /* Returns hooks.context of this process; NULL: not installed. Async-signal-safe. */
 void *uspi_os_crash_context(void);
+
+/* Returns what usp_crash_status returns. */
+int uspi_os_crash_status(void);
 
 /* Gives the calling thread an alternate signal stack, if it has none of at least 32 KB, and removes it. Returns USP_OK,
  * USP_ERROR_NO_MEMORY, USP_ERROR_SYSTEM, USP_ERROR_UNSUPPORTED. */

@@ -15,5 +15,6 @@ int main(void) {
     mallopt(M_TRIM_THRESHOLD, 256 << 20);
 #endif
     return run_suite("the Darwin layer on a scripted kernel", case_of_calls(), case_of_queues(), case_of_images(),
-                     case_of_signals(), case_of_sigframes(), case_of_watched(), case_of_faults(), case_of_crashes());
+                     case_of_signals(), case_of_sigframes(), case_of_watched(), case_of_faults(), case_of_crashes(),
+                     case_of_exceptions());
 }

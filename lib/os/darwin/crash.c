@@ -155,6 +155,7 @@ static void record(struct uspi_posix_crash *c, int number, const siginfo_t *info
         .ucontext = context,
     };
     state(c)->first_thread = pthread_self();
+    state(c)->first_id = crash.thread;
     /* libpthread owns this right. */
     state(c)->first_port = pthread_mach_thread_np(pthread_self());
     if (uspi_darwin_describe(mach_task_self(), state(c)->first_port, 0, &about, &place)) crash.info = &about;
@@ -167,6 +168,7 @@ static void record(struct uspi_posix_crash *c, int number, const siginfo_t *info
 
 /* Reserves what the first crash needs. The memory of a parent that forked is this process's, its ports are not. */
 static int reserve_for(struct uspi_darwin_crash *c, size_t max_threads) {
+    c->exceptions = MACH_PORT_NULL;
     if (semaphore_create(mach_task_self(), &c->nap, SYNC_POLICY_FIFO, 0) != KERN_SUCCESS) return USP_ERROR_SYSTEM;
     if (max_threads > c->max_threads) {
         struct uspi_held *held = uspi_darwin_map(max_threads * sizeof *held);
@@ -192,7 +194,10 @@ static int reserve(struct uspi_posix_crash *c, size_t max_threads) {
     return status == USP_OK || status == USP_ERROR_UNSUPPORTED ? reserve_for(state(c), max_threads) : status;
 }
 
-static void release(struct uspi_posix_crash *c) { (void)semaphore_destroy(mach_task_self(), state(c)->nap); }
+static void release(struct uspi_posix_crash *c) {
+    uspi_darwin_exceptions_end(state(c));
+    (void)semaphore_destroy(mach_task_self(), state(c)->nap);
+}
 
 static void on_signal(int number, siginfo_t *info, void *context) {
     uspi_posix_crash_handle(atomic_load(&uspi_darwin_capturing.crash), number, info, context);
@@ -226,7 +231,17 @@ static const struct uspi_posix_crash_system crash_system = {
 };
 
 int uspi_os_crash_install(const struct uspi_os_crash_hooks *hooks) {
-    return uspi_posix_crash_install(&uspi_darwin_capturing.crash, &crash_system, hooks);
+    const int status = uspi_posix_crash_install(&uspi_darwin_capturing.crash, &crash_system, hooks);
+    if (status != USP_OK) return status;
+    /* Without exceptions there are still the signals. */
+    struct uspi_darwin_crash *c = state(atomic_load(&uspi_darwin_capturing.crash));
+    c->exceptions_status = uspi_darwin_exceptions_begin(c);
+    return USP_OK;
+}
+
+int uspi_os_crash_status(void) {
+    struct uspi_posix_crash *c = atomic_load(&uspi_darwin_capturing.crash);
+    return uspi_posix_crash_is_installed(c) ? state(c)->exceptions_status : USP_ERROR_NOT_PREPARED;
 }
 
 void uspi_os_crash_uninstall(void) { uspi_posix_crash_uninstall(atomic_load(&uspi_darwin_capturing.crash)); }

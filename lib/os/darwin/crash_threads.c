@@ -13,7 +13,8 @@
 
 #include <string.h>
 
-/* Takes the listed threads except the calling one. Returns their number. *has_more: there were too many. */
+/* Takes the listed threads except the calling one, the crashed one and our own. Returns their number. *has_more: there
+ * were too many. */
 static size_t take_threads(struct uspi_darwin_crash *c, struct uspi_darwin_list *list, uint64_t own, bool *has_more) {
     size_t count = 0;
     *has_more = false;
@@ -21,7 +22,9 @@ static size_t take_threads(struct uspi_darwin_crash *c, struct uspi_darwin_list 
         struct uspi_darwin_thread_data place;
         struct usp_thread_info info;
         if (!uspi_darwin_describe(mach_task_self(), list->ports[i], own, &info, &place)) continue;
-        if ((info.flags & USP_THREAD_REQUESTER) != 0) continue;
+        if ((info.flags & USP_THREAD_REQUESTER) != 0 || info.thread.id == c->first_id ||
+            info.thread.id == atomic_load(&c->receiver))
+            continue;
         *has_more = count == c->max_threads;
         if (*has_more) break;
         c->infos[count] = info;
@@ -32,8 +35,7 @@ static size_t take_threads(struct uspi_darwin_crash *c, struct uspi_darwin_list 
     return count;
 }
 
-/* Describes the live memory of a held thread as if it was a copy. */
-static void describe_memory(const struct uspi_held *held, struct uspi_thread_copy *copy) {
+void uspi_darwin_crash_describe_memory(const struct uspi_held *held, struct uspi_thread_copy *copy) {
     copy->registers = held->registers;
     copy->swift_task_slot = uspi_darwin_swift_slot(held->place.slots);
     if (held->stacks[0].whole && held->stacks[1].sp == 0) {
@@ -57,7 +59,7 @@ static void show(const struct uspi_held *held, const struct usp_thread_info *inf
     thread.status = held->status;
     /* The thread went on to another queue before it was stopped. */
     if (!held->on_queue) memset(thread.info.queue, 0, sizeof thread.info.queue);
-    if (held->status == USP_OK) describe_memory(held, &thread.copy);
+    if (held->status == USP_OK) uspi_darwin_crash_describe_memory(held, &thread.copy);
     each(context, &thread);
 }
 

@@ -198,6 +198,10 @@ int uspi_os_crash_install(const struct uspi_os_crash_hooks *hooks) {
 
 void uspi_os_crash_uninstall(void) { uspi_posix_crash_uninstall(atomic_load(&uspi_capturing.crash)); }
 
+int uspi_os_crash_status(void) {
+    return uspi_posix_crash_is_installed(atomic_load(&uspi_capturing.crash)) ? USP_OK : USP_ERROR_NOT_PREPARED;
+}
+
 void *uspi_os_crash_context(void) {
     const struct uspi_posix_crash *c = atomic_load(&uspi_capturing.crash);
     return uspi_posix_crash_is_installed(c) ? c->hooks.context : NULL;

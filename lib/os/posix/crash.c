@@ -97,6 +97,10 @@ static void end_timer(struct uspi_posix_crash *c) {
 
 /* ---- the earlier handler ---- */
 
+static bool calls_earlier(const struct uspi_posix_crash_earlier *earlier) {
+    return is_handler(&earlier->action) && !atomic_load(&earlier->is_gone);
+}
+
 /* Calls a handler with the mask that the kernel would have set for it.
  *   is_recorded  the calling thread records a crash */
 static void call_earlier(struct uspi_posix_crash *c, bool is_recorded, int number, siginfo_t *info, void *context) {
@@ -141,7 +145,7 @@ static bool is_still_ours(const struct uspi_posix_crash *c, int number) {
 /* Passes the signal on when nothing is recorded. */
 static void pass_on(struct uspi_posix_crash *c, int number, siginfo_t *info, void *context) {
     struct uspi_posix_crash_earlier *earlier = earlier_of(c, number);
-    if (is_handler(&earlier->action) && !atomic_load(&earlier->is_gone)) {
+    if (calls_earlier(earlier)) {
         call_earlier(c, false, number, info, context);
     } else {
         c->system->end(c, number, info, context);
@@ -171,22 +175,30 @@ static void after_earlier(struct uspi_posix_crash *c, int number, const siginfo_
 
 static bool is_on_stack(const struct uspi_posix_crash *c, uintptr_t sp) { return sp - c->stack_low < c->stack_size; }
 
+/* The report is written: calls the program's callback. */
+static void tell(struct uspi_posix_crash *c) {
+    uspi_posix_crash_set_timer(c, c->hooks.timeout);
+    c->hooks.tell(c->hooks.context);
+    end_timer(c);
+}
+
 static void take_crash(struct uspi_posix_crash *c, int number, siginfo_t *info, void *context) {
     struct uspi_posix_crash_earlier *earlier = earlier_of(c, number);
     const struct uspi_posix_crash_position at = position_of(c, info, context);
     const bool is_repeated = c->system->may_repeat(number, info) && is_same_position(&at, &c->retracted);
+    const bool is_recorded = atomic_load(&c->stage) == USPI_POSIX_CRASH_RECORDED;
     c->first = number;
     c->first_info = *info;
     c->handler_at = (uintptr_t)__builtin_frame_address(0);
     if (!c->system->own_stack(&c->stack_low, &c->stack_size) || !is_on_stack(c, c->handler_at)) c->stack_size = 0;
     memset(&c->retracted, 0, sizeof c->retracted);
-    atomic_store(&c->stage, USPI_POSIX_CRASH_RECORDING);
-    c->system->record(c, number, info, context);
-    uspi_posix_crash_set_timer(c, c->hooks.timeout);
-    c->hooks.tell(c->hooks.context);
-    end_timer(c);
+    if (!is_recorded) {
+        atomic_store(&c->stage, USPI_POSIX_CRASH_RECORDING);
+        c->system->record(c, number, info, context);
+        tell(c);
+    }
     atomic_store(&c->stage, USPI_POSIX_CRASH_PASSING_ON);
-    if (is_repeated || !is_handler(&earlier->action) || atomic_load(&earlier->is_gone)) {
+    if (is_repeated || !calls_earlier(earlier)) {
         c->system->end(c, number, info, context);
         return;
     }
@@ -257,12 +269,13 @@ static void handle(struct uspi_posix_crash *c, int number, siginfo_t *info, void
         return;
     }
     if (!atomic_compare_exchange_strong(&c->recorder, &recorder, self)) {
-        if (recorder == self && !is_new_crash(c, context)) {
+        const bool is_recorded = recorder == self && atomic_load(&c->stage) == USPI_POSIX_CRASH_RECORDED;
+        if (recorder == self && !is_recorded && !is_new_crash(c, context)) {
             end_in_handler(c, number, info, context);
             return;
         }
         /* A handler that has left by longjmp has repaired the fault. */
-        if (recorder == self) c->hooks.retract(c->hooks.context);
+        if (recorder == self && !is_recorded) c->hooks.retract(c->hooks.context);
         if (recorder != self && !wait_for_turn(c, self)) {
             c->system->end(c, number, info, context);
             return;
@@ -275,6 +288,41 @@ static void handle(struct uspi_posix_crash *c, int number, siginfo_t *info, void
         atomic_store(&c->recorder, 0);
         pass_on(c, number, info, context);
     }
+}
+
+/* ---- another thread records ---- */
+
+bool uspi_posix_crash_begin_for(struct uspi_posix_crash *c, uint64_t thread, int number) {
+    const uint64_t self = c->system->own_thread();
+    uint64_t recorder = 0;
+    if (!uspi_posix_crash_is_installed(c) || self == 0) return false;
+    if (atomic_load(&c->recorder) == thread && atomic_load(&c->stage) == USPI_POSIX_CRASH_RECORDED) {
+        /* The fault repeats, and no handler ran: the thread blocks the signal, and would repeat the fault for ever. */
+        c->system->end_late(c);
+        return false;
+    }
+    /* The program ignores the signal, or handles it itself. */
+    if (!is_still_ours(c, number)) return false;
+    if (!atomic_compare_exchange_strong(&c->recorder, &recorder, self)) return false;
+    c->first = number;
+    c->handler_at = (uintptr_t)__builtin_frame_address(0);
+    c->stack_size = 0;
+    c->is_masked = false;
+    atomic_store(&c->stage, USPI_POSIX_CRASH_RECORDING);
+    return true;
+}
+
+void uspi_posix_crash_end_for(struct uspi_posix_crash *c, uint64_t thread) {
+    struct sigaction standard;
+    memset(&standard, 0, sizeof standard);
+    standard.sa_handler = SIG_DFL;
+    /* The other threads were stopped until now: none of them could take an alarm. */
+    uspi_posix_crash_begin_timer(c);
+    tell(c);
+    /* Without a handler the signal ends the process also where the thread has no stack for one. */
+    if (!calls_earlier(earlier_of(c, c->first))) (void)c->system->set_action(c->first, &standard, NULL);
+    atomic_store(&c->stage, USPI_POSIX_CRASH_RECORDED);
+    atomic_store(&c->recorder, thread);
 }
 
 void uspi_posix_crash_handle(struct uspi_posix_crash *c, int number, siginfo_t *info, void *context) {

@@ -21,7 +21,12 @@
 /* Marks the lowest word of an alternate stack of ours. */
 #define USPI_POSIX_CRASH_STACK_MARK UINT64_C(0x7573705f63726173)
 
-enum uspi_posix_crash_stage { USPI_POSIX_CRASH_NONE = 0, USPI_POSIX_CRASH_RECORDING, USPI_POSIX_CRASH_PASSING_ON };
+enum uspi_posix_crash_stage {
+    USPI_POSIX_CRASH_NONE = 0,
+    USPI_POSIX_CRASH_RECORDING,
+    USPI_POSIX_CRASH_RECORDED, /* by another thread; the crashed one has not got its signal yet */
+    USPI_POSIX_CRASH_PASSING_ON
+};
 
 /* Where a thread faulted. */
 struct uspi_posix_crash_position {
@@ -44,7 +49,9 @@ struct uspi_posix_crash {
     _Atomic(int64_t) process; /* the process that records; 0: none */
     struct uspi_posix_crash_earlier earlier[USPI_POSIX_CRASH_SIGNALS];
 
-    _Atomic(uint64_t) recorder; /* the thread that records a crash, or USPI_POSIX_CRASH_ENDING; 0: none */
+    /* The thread that records a crash, or the crashed thread for which another one has recorded it, or
+     * USPI_POSIX_CRASH_ENDING; 0: none. */
+    _Atomic(uint64_t) recorder;
     /* Written by that thread. */
     _Atomic(int) stage;   /* enum uspi_posix_crash_stage */
     uintptr_t handler_at; /* an address in its handler's frame */
@@ -117,6 +124,13 @@ bool uspi_posix_crash_is_installed(const struct uspi_posix_crash *c);
 /* Handle a signal, and an alarm. */
 void uspi_posix_crash_handle(struct uspi_posix_crash *c, int number, siginfo_t *info, void *context);
 void uspi_posix_crash_alarm(struct uspi_posix_crash *c);
+
+/* For a thread that records the crash of another one, before that one gets its signal. begin_for returns false if there
+ * is nothing to record: another thread records, or the signal's handler is not ours. If the crash is recorded already,
+ * the crashed thread cannot take its signal, and the process is ended. end_for calls the program's callback; then the
+ * signal ends the process at once, or goes to the earlier handler. */
+bool uspi_posix_crash_begin_for(struct uspi_posix_crash *c, uint64_t thread, int number);
+void uspi_posix_crash_end_for(struct uspi_posix_crash *c, uint64_t thread);
 
 /* Replaces the program's timer and its handler of alarms by ours, and lets alarms through. */
 void uspi_posix_crash_begin_timer(struct uspi_posix_crash *c);

@@ -2,7 +2,7 @@
 /* Tests the crash kit on the scripted kernel: a signal is delivered to the calling thread, and the report is read. The
  * numbers of signals and codes are xnu's (bsd/sys/signal.h). Field failures 27 to 51 are those of tests/crash/kit.sh. */
 #define _GNU_SOURCE 1
-#include "tests/apple/fakemach/stacks.h"
+#include "tests/apple/fakemach/crashes.h"
 #include "tests/support/suite.h"
 
 #include <dirent.h>
@@ -12,26 +12,24 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ILL = 4, TRAP = 5, ABRT = 6, EMT = 7, FPE = 8, BUS = 10, SEGV = 11, SYS = 12, ALRM = 14, USER_CODE = 0x10001 };
-
 static const int crash_signals[] = {SEGV, BUS, ABRT, TRAP, ILL, FPE, SYS, EMT};
 
 static char folder[64];
-static struct fake_context context;
+struct fake_context crash_context;
 static unsigned handled;
 static fake_handler installed;
 
-static void start_crash(void) {
+void start_crash(void) {
     start();
     make_images();
     prepare();
     strcpy(folder, "/tmp/darwin-crash-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(folder));
-    interrupt(&context, &fake.threads[CALLER]);
+    interrupt(&crash_context, &fake.threads[CALLER]);
     handled = 0;
 }
 
-static void stop_crash(void) {
+void stop_crash(void) {
     char path[512];
     usp_crash_uninstall();
     usp_crash_thread_end();
@@ -45,7 +43,7 @@ static void stop_crash(void) {
     stop();
 }
 
-static int install_with(void (*callback)(void *context, char *text, size_t size)) {
+int install_kit_with(void (*callback)(void *context, char *text, size_t size)) {
     struct usp_crash_options options;
     usp_crash_options_init(&options);
     options.directory = folder;
@@ -55,15 +53,15 @@ static int install_with(void (*callback)(void *context, char *text, size_t size)
     return usp_crash_install(&options);
 }
 
-static void install(void) { ck_assert_int_eq(install_with(NULL), USP_OK); }
+void install_kit(void) { ck_assert_int_eq(install_kit_with(NULL), USP_OK); }
 
-static size_t count_reports(void) {
+size_t count_reports(void) {
     size_t count;
     ck_assert_int_eq(usp_crash_list(folder, NULL, 0, &count), USP_OK);
     return count;
 }
 
-static struct usp_snapshot *open_report(void) {
+struct usp_snapshot *open_report(void) {
     struct usp_crash_report report;
     struct usp_snapshot *snapshot;
     char error[200];
@@ -74,7 +72,7 @@ static struct usp_snapshot *open_report(void) {
     return snapshot;
 }
 
-static bool has_note(const struct usp_snapshot *snapshot, uint32_t kind, const char *key, const char *text) {
+bool has_note(const struct usp_snapshot *snapshot, uint32_t kind, const char *key, const char *text) {
     const struct usp_snapshot_note *note;
     for (size_t i = 0; (note = usp_snapshot_get_note(snapshot, i)) != NULL; i++) {
         if (note->kind == kind && strcmp(note->key, key) == 0 && strcmp(note->text, text) == 0) return true;
@@ -82,8 +80,7 @@ static bool has_note(const struct usp_snapshot *snapshot, uint32_t kind, const c
     return false;
 }
 
-/* The crash has left nothing suspended, no right, and has called nothing that a stopped thread could hold. */
-static void check_calls(const struct fake_account *before, const char *when) {
+void check_calls(const struct fake_account *before, const char *when) {
     ck_assert_msg(fake_account.suspended == 0, "%s: a thread is still suspended", when);
     ck_assert_msg(fake_account.rights == before->rights, "%s: a right is left", when);
     ck_assert_msg(fake_account.errors == 0, "%s: an error", when);
@@ -91,12 +88,10 @@ static void check_calls(const struct fake_account *before, const char *when) {
     ck_assert_msg(!fake_account.cancellation_waits, "%s: the caller's cancellation still waits", when);
 }
 
-/* Delivers a signal far below the caller's frame: after the signal, whose end of the process only this system survives,
- * the caller is outside of the handler, as after a longjmp. */
-static __attribute__((noinline)) bool crash(int number, int code, uintptr_t address) {
+__attribute__((noinline)) bool crash_by_signal(int number, int code, uintptr_t address) {
     volatile uint8_t room[8192];
     room[0] = 0;
-    const bool was_handled = fake_signal(number, code, address, &context);
+    const bool was_handled = fake_signal(number, code, address, &crash_context);
     return was_handled && room[0] == 0;
 }
 
@@ -106,11 +101,11 @@ START_TEST(test_report) {
     struct fake_queue queue = {{0}};
     fake_label(&queue, "com.example.crash");
     *fake.threads[TARGET].queue_at = (uintptr_t)&queue;
-    install();
+    install_kit();
     ck_assert_int_eq(usp_crash_set("cart", "3 things"), USP_OK);
     ck_assert_int_eq(usp_crash_note("opens the cart"), USP_OK);
     const struct fake_account before = fake_account;
-    ck_assert(crash(SEGV, 1, 0x10));
+    ck_assert(crash_by_signal(SEGV, 1, 0x10));
     check_calls(&before, "a crash");
     ck_assert_uint_eq(fake_account.windows, before.windows + 1);
     struct usp_snapshot *s = open_report();
@@ -162,8 +157,8 @@ static void check_form(const struct usp_snapshot *snapshot, uint32_t style, cons
 }
 
 START_TEST(test_apple_forms) {
-    install();
-    ck_assert(crash(FPE, 1, 0x10));
+    install_kit();
+    ck_assert(crash_by_signal(FPE, 1, 0x10));
     struct usp_snapshot *s = open_report();
     check_form(s, USP_FORMAT_IPS, "\"subtype\": \"FPE_FLTDIV at 0x0000000000000010\"");
     check_form(s, USP_FORMAT_CRASH_REPORT, "FPE_FLTDIV at 0x0000000000000010\n");
@@ -181,10 +176,10 @@ START_TEST(test_late_image) {
         {"/System/Volumes/Data/Users/bo/late.dylib", "/System/Volumes/Data/Users/USER/late.dylib"}};
     const struct fake_image late = fake.images[1];
     fake_unload(1);
-    install();
+    install_kit();
     fake.images[1] = (struct fake_image){late.header, paths[_i][0]};
     fake_load(1);
-    ck_assert(crash(SEGV, 1, 0x10));
+    ck_assert(crash_by_signal(SEGV, 1, 0x10));
     struct usp_snapshot *s = open_report();
     const struct usp_image *image = usp_images_find(usp_snapshot_images(s), late.header + 8);
     ck_assert_ptr_nonnull(image);
@@ -231,7 +226,7 @@ static void make_speaker(uint64_t version, uint64_t size) {
     fake.images[5] = (struct fake_image){(uintptr_t)speaker, "/usr/lib/swift/libswiftCore.dylib"};
     fake_load(5);
     fake.threads[CALLER].pc = (uintptr_t)speaker + CODE_AT;
-    interrupt(&context, &fake.threads[CALLER]);
+    interrupt(&crash_context, &fake.threads[CALLER]);
 }
 
 START_TEST(test_message_of_library) {
@@ -240,9 +235,9 @@ START_TEST(test_message_of_library) {
         bool is_read;
     } infos[] = {{5, 64, true}, {9, 328, true}, {4, 40, true}, {3, 40, false}, {5, 32, false}};
     if (sizeof(void *) != 8) return;
-    install();
+    install_kit();
     make_speaker(infos[_i].version, infos[_i].size);
-    ck_assert(crash(TRAP, 1, 0x10));
+    ck_assert(crash_by_signal(TRAP, 1, 0x10));
     struct usp_snapshot *s = open_report();
     ck_assert_uint_eq(usp_snapshot_get_thread(s, 0)->stack.frames[0].pc, fake.threads[CALLER].pc);
     ck_assert_int_eq(has_note(s, USP_NOTE_MESSAGE, "libswiftCore.dylib", "Fatal error: no cart\nCart.swift:31"),
@@ -265,17 +260,17 @@ static void tell_home(void *told, char *text, size_t size) {
 START_TEST(test_home_folders) {
     char cut[224 + 1];
     if (sizeof(void *) != 8) return;
-    ck_assert_int_eq(install_with(tell_home), USP_OK);
+    ck_assert_int_eq(install_kit_with(tell_home), USP_OK);
     memset(cut, 'x', sizeof cut - 1);
     strcpy(cut + 222, "\xc3\xa9");
     make_speaker(5, 64);
     strcpy((char *)speaker + 1200, "Fatal error: /Users/anna/Cart.swift");
-    interrupt(&context, &fake.threads[CALLER]);
+    interrupt(&crash_context, &fake.threads[CALLER]);
     ck_assert_int_eq(usp_crash_set("cart", "/Users/anna/cart and /Users/bo"), USP_OK);
     ck_assert_int_eq(usp_crash_set("cut", cut), USP_OK);
     ck_assert_int_eq(usp_crash_note("file:///Users/anna/x"), USP_OK);
     ck_assert_int_eq(usp_crash_set_exception("NSException", "no file '/Users/anna'", NULL, 0), USP_OK);
-    ck_assert(crash(TRAP, 1, 0x10));
+    ck_assert(crash_by_signal(TRAP, 1, 0x10));
     struct usp_snapshot *s = open_report();
     cut[222] = '\0';
     ck_assert(has_note(s, USP_NOTE_VALUE, "cart", "/Users/USER/cart and /Users/USER"));
@@ -290,8 +285,8 @@ START_TEST(test_home_folders) {
 END_TEST
 
 START_TEST(test_callback) {
-    ck_assert_int_eq(install_with(tell), USP_OK);
-    ck_assert(crash(SEGV, 1, 0x10));
+    ck_assert_int_eq(install_kit_with(tell), USP_OK);
+    ck_assert(crash_by_signal(SEGV, 1, 0x10));
     struct usp_snapshot *s = open_report();
     ck_assert(has_note(s, USP_NOTE_CALLBACK, "", "from the callback"));
     usp_snapshot_free(s);
@@ -313,8 +308,8 @@ static void hang(void *told, char *text, size_t size) {
 }
 
 START_TEST(test_callback_that_hangs) {
-    ck_assert_int_eq(install_with(hang), USP_OK);
-    ck_assert(crash(SEGV, 1, 0x10));
+    ck_assert_int_eq(install_kit_with(hang), USP_OK);
+    ck_assert(crash_by_signal(SEGV, 1, 0x10));
     ck_assert_uint_eq(handled, 1);
 }
 END_TEST
@@ -330,8 +325,8 @@ static void tell_unblocked(void *told, char *text, size_t size) {
 
 START_TEST(test_blocked_alarm) {
     fake_block(ALRM);
-    ck_assert_int_eq(install_with(tell_unblocked), USP_OK);
-    ck_assert(crash(TRAP, 1, 0x10));
+    ck_assert_int_eq(install_kit_with(tell_unblocked), USP_OK);
+    ck_assert(crash_by_signal(TRAP, 1, 0x10));
     ck_assert_uint_eq(handled, 1);
     ck_assert(fake_blocks(ALRM));
 }
@@ -344,19 +339,19 @@ START_TEST(test_each_signal_ends_the_process) {
     const int number = crash_signals[_i];
     const bool repeats = number == SEGV || number == BUS || number == ILL || number == FPE;
     uint32_t mask;
-    install();
-    ck_assert(crash(number, 1, 0x10));
+    install_kit();
+    ck_assert(crash_by_signal(number, 1, 0x10));
     ck_assert_uint_eq(count_reports(), 1);
     ck_assert(fake_action(number) == FAKE_DEFAULT);
     /* uc_sigmask: the signal is delivered when the handler returns. */
-    memcpy(&mask, context.bytes + 4, sizeof mask);
+    memcpy(&mask, crash_context.bytes + 4, sizeof mask);
     ck_assert_uint_eq(mask >> (number - 1) & 1, 0);
     if (repeats) {
         ck_assert_int_eq(fake_account.sent, 0);
         ck_assert_uint_ne(fake_account.timer, 0);
         /* The fault did not repeat: somebody had sent the signal. */
         fake.now += 200000000;
-        ck_assert(fake_signal(ALRM, 0, 0, &context));
+        ck_assert(fake_signal(ALRM, 0, 0, &crash_context));
     } else {
         ck_assert_uint_eq(fake_account.blocked >> (number - 1) & 1, 1);
     }
@@ -366,8 +361,8 @@ END_TEST
 
 /* A signal that kill has sent has no fault address. */
 START_TEST(test_sent_signal) {
-    install();
-    ck_assert(crash(SEGV, USER_CODE, 0x10));
+    install_kit();
+    ck_assert(crash_by_signal(SEGV, USER_CODE, 0x10));
     ck_assert_int_eq(fake_account.sent, SEGV);
     struct usp_snapshot *s = open_report();
     ck_assert_uint_eq(usp_snapshot_get_info(s)->flags & USP_SNAPSHOT_FAULT, 0);
@@ -391,13 +386,13 @@ static void repair(int number, void *info, void *interrupted) {
  * repeats nevertheless, it is recorded, and the handler is not called again. */
 START_TEST(test_earlier_handler) {
     fake_set_action(SEGV, repair);
-    install();
+    install_kit();
     const fake_handler ours = fake_action(SEGV);
-    ck_assert(crash(SEGV, 1, 0x10));
+    ck_assert(crash_by_signal(SEGV, 1, 0x10));
     ck_assert_uint_eq(handled, 1);
     ck_assert_uint_eq(count_reports(), 0);
     ck_assert(fake_action(SEGV) == ours);
-    ck_assert(crash(SEGV, 1, 0x10));
+    ck_assert(crash_by_signal(SEGV, 1, 0x10));
     ck_assert_uint_eq(handled, 1);
     ck_assert_uint_eq(count_reports(), 1);
     ck_assert(fake_action(SEGV) == FAKE_DEFAULT);
@@ -411,10 +406,10 @@ static void pass_to_ours(int number, void *info, void *interrupted) {
 }
 
 START_TEST(test_later_handler) {
-    install();
+    install_kit();
     installed = fake_action(SEGV);
     fake_set_action(SEGV, pass_to_ours);
-    ck_assert(crash(SEGV, 1, 0x10));
+    ck_assert(crash_by_signal(SEGV, 1, 0x10));
     ck_assert_uint_eq(handled, 1);
     ck_assert_uint_eq(count_reports(), 1);
     /* Not ours any more: it stays. */
@@ -431,14 +426,14 @@ static void abort_in_handler(int number, void *info, void *interrupted) {
     (void)info;
     (void)interrupted;
     handled++;
-    ck_assert(fake_signal(ABRT, USER_CODE, 0, &context));
+    ck_assert(fake_signal(ABRT, USER_CODE, 0, &crash_context));
     ck_assert_int_eq(fake_account.sent, ABRT);
 }
 
 START_TEST(test_crash_in_earlier_handler) {
     fake_set_action(SEGV, abort_in_handler);
-    install();
-    ck_assert(crash(SEGV, 1, 0x10));
+    install_kit();
+    ck_assert(crash_by_signal(SEGV, 1, 0x10));
     ck_assert_uint_eq(handled, 1);
     ck_assert(fake_action(ABRT) == FAKE_DEFAULT);
 }
@@ -461,14 +456,14 @@ START_TEST(test_handler_that_has_left) {
     } states[] = {{true, false}, {false, true}, {false, false}};
     const bool has_left = states[_i].is_dead || states[_i].is_outside;
     fake_set_action(SEGV, leave);
-    install();
-    if (setjmp(outside) == 0) (void)crash(SEGV, 1, 0x10);
+    install_kit();
+    if (setjmp(outside) == 0) (void)crash_by_signal(SEGV, 1, 0x10);
     fake.threads[CALLER].dead = states[_i].is_dead;
     fake.threads[CALLER].sp = states[_i].is_outside ? UINTPTR_MAX - 15 : 16;
     fake.self = TARGET;
-    interrupt(&context, &fake.threads[TARGET]);
+    interrupt(&crash_context, &fake.threads[TARGET]);
     const size_t naps = fake_account.calls[FAKE_SEMAPHORE_WAIT];
-    ck_assert(crash(FPE, 1, 0x10));
+    ck_assert(crash_by_signal(FPE, 1, 0x10));
     ck_assert_int_eq(fake_account.calls[FAKE_SEMAPHORE_WAIT] == naps, has_left);
     /* A thread that has left has repaired its fault. */
     ck_assert_uint_eq(count_reports(), has_left ? 1 : 2);
@@ -485,9 +480,9 @@ END_TEST
 /* Failure 41: an ignored signal stays ignored. */
 START_TEST(test_ignored_signal) {
     fake_set_action(BUS, FAKE_IGNORED);
-    install();
+    install_kit();
     ck_assert(fake_action(BUS) == FAKE_IGNORED);
-    ck_assert(!fake_signal(BUS, 1, 0, &context));
+    ck_assert(!fake_signal(BUS, 1, 0, &crash_context));
     ck_assert_uint_eq(count_reports(), 0);
 }
 END_TEST
@@ -500,8 +495,8 @@ START_TEST(test_install_and_uninstall) {
     ck_assert_int_eq(usp_crash_last_run(folder, NULL, &run), USP_OK);
     ck_assert_uint_eq(run.verdict, USP_CRASH_NO_RUN);
     for (unsigned i = 0; i < 3; i++) {
-        install();
-        ck_assert_int_eq(install_with(NULL), USP_ERROR_BUSY);
+        install_kit();
+        ck_assert_int_eq(install_kit_with(NULL), USP_ERROR_BUSY);
         ck_assert_uint_eq(fake_account.alternate_size, 128 << 10);
         for (int k = 0; k < ELEMENTS(crash_signals); k++) ck_assert(fake_action(crash_signals[k]) != FAKE_DEFAULT);
         usp_crash_uninstall();
@@ -528,12 +523,12 @@ START_TEST(test_install_fails) {
         fake.fail_call = calls[i].call;
         fake.fail_at = fake_account.calls[calls[i].call] + 1;
         fake.fail_result = FAILURE;
-        ck_assert_int_eq(install_with(NULL), calls[i].status);
+        ck_assert_int_eq(install_kit_with(NULL), calls[i].status);
         fake.fail_at = 0;
         ck_assert_int_eq(fake_account.rights, before.rights);
         for (int k = 0; k < ELEMENTS(crash_signals); k++) ck_assert(fake_action(crash_signals[k]) == FAKE_DEFAULT);
     }
-    install();
+    install_kit();
 }
 END_TEST
 
@@ -547,13 +542,13 @@ START_TEST(test_each_call_fails) {
     for (size_t at = 1; at < 40; at++) {
         stop_crash();
         start_crash();
-        install();
+        install_kit();
         const struct fake_account before = fake_account;
         const size_t first = fake_account.calls[call];
         fake.fail_call = call;
         fake.fail_at = first + at;
         fake.fail_result = FAILURE;
-        ck_assert(crash(SEGV, 1, 0x10));
+        ck_assert(crash_by_signal(SEGV, 1, 0x10));
         const bool was_called = fake_account.calls[call] >= first + at;
         fake.fail_at = 0;
         check_calls(&before, fake_call_names[call]);
@@ -573,9 +568,9 @@ END_TEST
 
 /* Threads that cannot be stopped are named, and the report says that they are missing. */
 START_TEST(test_thread_that_cannot_be_stopped) {
-    install();
+    install_kit();
     fake.threads[TARGET].cannot_suspend = true;
-    ck_assert(crash(SEGV, 1, 0x10));
+    ck_assert(crash_by_signal(SEGV, 1, 0x10));
     struct usp_snapshot *s = open_report();
     ck_assert_uint_eq(usp_snapshot_get_info(s)->thread_count, THREADS_OF_PROCESS);
     ck_assert_uint_eq(usp_snapshot_get_info(s)->missed, 1);
@@ -586,9 +581,9 @@ END_TEST
 
 /* Each call of a crash takes a second: the report ends in time, and says which threads are missing. */
 START_TEST(test_slow_kernel) {
-    install();
+    install_kit();
     fake.step = 1000000000;
-    ck_assert(crash(SEGV, 1, 0x10));
+    ck_assert(crash_by_signal(SEGV, 1, 0x10));
     struct usp_snapshot *s = open_report();
     ck_assert_uint_eq(usp_snapshot_get_info(s)->thread_count, THREADS_OF_PROCESS);
     ck_assert_uint_eq(usp_snapshot_get_info(s)->missed, THREADS_OF_PROCESS - 1);

@@ -81,5 +81,6 @@ TCase *case_of_signals(void);
 TCase *case_of_sigframes(void);
 TCase *case_of_watched(void);
 TCase *case_of_crashes(void);
+TCase *case_of_exceptions(void);
 
 #endif

@@ -1205,6 +1205,7 @@ extern "C" {
     pub fn usp_crash_options_init(options: *mut usp_crash_options);
     pub fn usp_crash_set(key: *const c_char, value: *const c_char) -> c_int;
     pub fn usp_crash_set_exception(kind: *const c_char, text: *const c_char, frames: *const usp_addr, count: usize) -> c_int;
+    pub fn usp_crash_status() -> c_int;
     pub fn usp_crash_thread_begin() -> c_int;
     pub fn usp_crash_thread_end();
     pub fn usp_crash_trim(directory: *const c_char, max_reports: u32, max_bytes: u64) -> c_int;
