@@ -27,8 +27,8 @@ struct usp_crash_options {
      * without a stack. Default 2,000,000,000. */
     uint64_t timeout;
     /* Called on the crashed thread, or on a thread of the kit, after the report is visible. It must be
-     * async-signal-safe, and writes up to `size` bytes of text, which the report keeps. If it crashes or takes too long, the process ends with the report as it
-     * was. NULL: none. Default NULL. */
+     * async-signal-safe, and writes up to `size` bytes of text, which the report keeps. If it crashes or takes too long,
+     * the process ends with the report as it was. NULL: none. Default NULL. */
     void (*callback)(void *context, char *text, size_t size);
     void *context; /* passed to callback */
     uint64_t reserved[4];
@@ -71,8 +71,8 @@ USP_API void usp_crash_uninstall(void);
 
 /* Prepare the calling thread, and undo that at the thread's end: they give it an alternate signal stack of 64 KB (Apple
  * systems: 128 KB), unless it has one of at least 32 KB. Without one, a stack overflow on this thread ends the process
- * without a report, unless the kit receives Mach exceptions. Returns USP_OK, USP_ERROR_NO_MEMORY, USP_ERROR_SYSTEM, USP_ERROR_UNSUPPORTED (also on tvOS, which has
- * no such stacks). Thread-safe, not async-signal-safe: they map memory. */
+ * without a report, unless the kit receives Mach exceptions. Returns USP_OK, USP_ERROR_NO_MEMORY, USP_ERROR_SYSTEM,
+ * USP_ERROR_UNSUPPORTED (also on tvOS, which has no such stacks). Thread-safe, not async-signal-safe: they map memory. */
 USP_API int usp_crash_thread_begin(void);
 USP_API void usp_crash_thread_end(void);
 
