@@ -16,5 +16,5 @@ int main(void) {
 #endif
     return run_suite("the Darwin layer on a scripted kernel", case_of_calls(), case_of_queues(), case_of_images(),
                      case_of_signals(), case_of_sigframes(), case_of_watched(), case_of_faults(), case_of_crashes(),
-                     case_of_exceptions());
+                     case_of_locks(), case_of_exceptions());
 }

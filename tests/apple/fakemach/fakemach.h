@@ -81,6 +81,7 @@ struct fake_thread {
     size_t growth;     /* by how many bytes its stack grows each time it runs again */
     uint64_t cpu;      /* ns on a processor, beyond the 7 that each thread has used */
     bool cannot_suspend;
+    uint64_t call, arguments[3]; /* the registers of a system call that it is in */
     /* Set by the kernel: */
     bool waits; /* for the reply to its exception: it does not run when it is resumed */
     bool dead;

@@ -361,6 +361,10 @@ kern_return_t thread_get_state(thread_read_t port, thread_state_flavor_t flavor,
     put(state, offsetof(x86_thread_state64_t, __rbp), t->fp, 8);
     put(state, offsetof(x86_thread_state64_t, __rsp), t->sp, 8);
     put(state, offsetof(x86_thread_state64_t, __rip), t->pc, 8);
+    put(state, offsetof(x86_thread_state64_t, __rax), t->call, 8);
+    put(state, offsetof(x86_thread_state64_t, __rdi), t->arguments[0], 8);
+    put(state, offsetof(x86_thread_state64_t, __rsi), t->arguments[1], 8);
+    put(state, offsetof(x86_thread_state64_t, __rdx), t->arguments[2], 8);
 #elif defined(__i386__)
     if (flavor != x86_THREAD_STATE32 || *count != x86_THREAD_STATE32_COUNT) return KERN_INVALID_ARGUMENT;
     put(state, offsetof(x86_thread_state32_t, __ebp), t->fp, 4);
@@ -372,6 +376,8 @@ kern_return_t thread_get_state(thread_read_t port, thread_state_flavor_t flavor,
     put(state, offsetof(arm_thread_state64_t, __lr), t->lr, 8);
     put(state, offsetof(arm_thread_state64_t, __sp), t->sp, 8);
     put(state, offsetof(arm_thread_state64_t, __pc), t->pc, 8);
+    put(state, offsetof(arm_thread_state64_t, __x) + 16 * 8, t->call, 8);
+    for (size_t i = 0; i < 3; i++) put(state, offsetof(arm_thread_state64_t, __x) + i * 8, t->arguments[i], 8);
 #else
     if (flavor != ARM_THREAD_STATE || *count != ARM_THREAD_STATE32_COUNT) return KERN_INVALID_ARGUMENT;
     put(state, offsetof(arm_thread_state32_t, __r) + 28, t->fp, 4);

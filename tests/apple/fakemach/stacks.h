@@ -82,5 +82,6 @@ TCase *case_of_sigframes(void);
 TCase *case_of_watched(void);
 TCase *case_of_crashes(void);
 TCase *case_of_exceptions(void);
+TCase *case_of_locks(void);
 
 #endif
