@@ -37,6 +37,7 @@ static size_t take_threads(struct uspi_darwin_crash *c, struct uspi_darwin_list 
 
 void uspi_darwin_crash_describe_memory(const struct uspi_held *held, struct uspi_thread_copy *copy) {
     copy->registers = held->registers;
+    copy->lock = held->lock;
     copy->swift_task_slot = uspi_darwin_swift_slot(held->place.slots);
     if (held->stacks[0].whole && held->stacks[1].sp == 0) {
         copy->stack_low = held->stacks[0].low;

@@ -97,6 +97,34 @@ __attribute__((noinline)) bool crash_by_signal(int number, int code, uintptr_t a
 
 /* ---- the report ---- */
 
+/* A thread of the report waits for libpthread's mutex, which the crashed thread holds. */
+START_TEST(test_lock) {
+#if defined(__x86_64__)
+    static const uint8_t code[] = {0x0f, 0x05, 0x90, 0x90};
+    static _Alignas(8) uint64_t mutex[4];
+    struct fake_thread *t = &fake.threads[TARGET];
+    mutex[0] = 0x4d55545a;
+    mutex[1] = (uint64_t)0x2000 << 32;
+    mutex[3] = fake.threads[CALLER].id;
+    t->pc = (uintptr_t)code + 2;
+    t->call = 0x2000000 + 301;
+    t->arguments[0] = (uintptr_t)mutex;
+    install_kit();
+    ck_assert(crash_by_signal(SEGV, 1, 0x10));
+    struct usp_snapshot *s = open_report();
+    const struct usp_snapshot_thread *waiting = NULL;
+    for (size_t i = 0; i < THREADS_OF_PROCESS; i++) {
+        const struct usp_snapshot_thread *each = usp_snapshot_get_thread(s, i);
+        if (each->info.thread.id == t->id) waiting = each;
+    }
+    ck_assert_ptr_nonnull(waiting);
+    ck_assert_uint_eq(waiting->info.lock_owner, fake.threads[CALLER].id);
+    ck_assert_uint_eq(waiting->lock, (uintptr_t)mutex);
+    usp_snapshot_free(s);
+#endif
+}
+END_TEST
+
 START_TEST(test_report) {
     struct fake_queue queue = {{0}};
     fake_label(&queue, "com.example.crash");
@@ -594,8 +622,8 @@ END_TEST
 TCase *case_of_crashes(void) {
     TCase *tests = tcase_create("crashes");
     tcase_add_checked_fixture(tests, start_crash, stop_crash);
-    add_tests(tests, test_report, test_apple_forms, test_callback, test_home_folders, test_callback_that_hangs,
-              test_blocked_alarm, test_sent_signal, test_earlier_handler, test_later_handler,
+    add_tests(tests, test_report, test_lock, test_apple_forms, test_callback, test_home_folders,
+              test_callback_that_hangs, test_blocked_alarm, test_sent_signal, test_earlier_handler, test_later_handler,
               test_crash_in_earlier_handler, test_ignored_signal, test_install_and_uninstall, test_install_fails,
               test_thread_that_cannot_be_stopped, test_slow_kernel);
     add_loop_tests(tests, 0, ELEMENTS(crash_signals), test_each_signal_ends_the_process);
