@@ -11,6 +11,8 @@
 
 #if !TARGET_OS_WATCH
 
+#include "lib/os/darwin/crash.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,6 +57,12 @@ static void clear(struct found *found) {
     memset(found, 0, sizeof *found);
 }
 
+/* Whether it is the thread that receives exceptions. The exception of a thread that takes copies waits for it. */
+static bool is_receiver(const struct uspi_collection *c, uint64_t thread) {
+    struct uspi_darwin_crash *crash = (struct uspi_darwin_crash *)atomic_load(&uspi_darwin_capturing.crash);
+    return c->is_own && crash != NULL && atomic_load(&crash->receiver) == thread;
+}
+
 static int find_threads(const struct uspi_collection *c, struct found *found) {
     struct uspi_darwin_list list;
     struct uspi_stopped_thread self = {.status = USP_OK};
@@ -71,7 +79,7 @@ static int find_threads(const struct uspi_collection *c, struct found *found) {
         struct usp_thread_info info;
         struct uspi_darwin_thread_data place;
         if (!uspi_darwin_describe(c->task, list.ports[i], own, &info, &place)) continue;
-        if (c->only != 0 && info.thread.id != c->only) continue;
+        if ((c->only != 0 && info.thread.id != c->only) || is_receiver(c, info.thread.id)) continue;
         if (c->is_own && (info.flags & USP_THREAD_REQUESTER) != 0) {
             found->met_self = true;
             self = (struct uspi_stopped_thread){.info = info};

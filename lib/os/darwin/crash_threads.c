@@ -77,8 +77,13 @@ int uspi_os_crash_threads(uint64_t deadline, void (*each)(void *context, const s
     if (status != USP_OK) return status;
     const size_t count = take_threads(c, &list, own, &has_more);
     uspi_darwin_list_free(&list);
-    struct uspi_window w = {
-        .task = mach_task_self(), .is_own = true, .threads = c->held, .count = count, .deadline = deadline};
+    struct uspi_window w = {.task = mach_task_self(),
+                            .is_own = true,
+                            .threads = c->held,
+                            .count = count,
+                            .own_id = c->first_id,
+                            .own_port = c->first_port,
+                            .deadline = deadline};
     uspi_os_undisturbed_begin(&kept);
     uspi_darwin_window_hold(&w);
     for (size_t i = 0; i < count; i++) show(&c->held[i], &c->infos[i], each, context);

@@ -232,9 +232,10 @@ static void copy_stacks(struct uspi_window *w) {
 
 /* ---- locks ---- */
 
-/* Learns by what locks name the calling thread, before threads are suspended. */
+/* Learns by what locks name the calling thread, before threads are suspended. The caller may have named another one that
+ * is not in the window. */
 static void learn_own(struct uspi_window *w) {
-    if (!w->is_own) return;
+    if (!w->is_own || w->own_id != 0) return;
     w->own_id = uspi_darwin_own_thread();
     w->own_port = uspi_darwin_own_port();
 }

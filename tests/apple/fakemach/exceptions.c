@@ -78,6 +78,44 @@ START_TEST(test_exception) {
 }
 END_TEST
 
+/* A thread waits for an unfair lock, whose word has the name of the crashed thread's port: not of the thread that
+ * records. */
+START_TEST(test_lock_of_crashed_thread) {
+#if defined(__x86_64__)
+    static const uint8_t code[] = {0x0f, 0x05, 0x90, 0x90};
+    static uint32_t unfair;
+    struct fake_thread *t = &fake.threads[TARGET];
+    unfair = fake_port(CALLER) & ~1u;
+    t->pc = (uintptr_t)code + 2;
+    t->call = 0x2000000 + 515;
+    t->arguments[0] = 0x1000002;
+    t->arguments[1] = (uintptr_t)&unfair;
+    t->arguments[2] = unfair;
+    install_kit();
+    (void)fake_exception(CALLER, FAKE_BAD_ACCESS, INVALID, 0x10);
+    struct usp_snapshot *s = open_report();
+    uint64_t owner = 0;
+    for (size_t i = 0; i < THREADS_OF_PROCESS; i++) {
+        const struct usp_snapshot_thread *each = usp_snapshot_get_thread(s, i);
+        if (each->info.thread.id == t->id) owner = each->info.lock_owner;
+    }
+    ck_assert_uint_eq(owner, fake.threads[CALLER].id);
+    usp_snapshot_free(s);
+#endif
+}
+END_TEST
+
+/* The kit's thread is not a thread of the program, and never stops: the exception of a thread that takes copies would
+ * wait for it for ever. */
+START_TEST(test_snapshot_leaves_our_thread) {
+    struct usp_snapshot *s;
+    install_kit();
+    ck_assert_int_eq(usp_snapshot_create_self(NULL, &s), USP_OK);
+    ck_assert_uint_eq(usp_snapshot_get_info(s)->thread_count, THREADS_OF_PROCESS);
+    usp_snapshot_free(s);
+}
+END_TEST
+
 /* The signal is the one that the kernel makes of the exception. */
 START_TEST(test_signal_of_exception) {
     const bool is_x86 = USPI_HOST_ARCH == USP_ARCH_X86_64 || USPI_HOST_ARCH == USP_ARCH_I386;
@@ -502,10 +540,11 @@ END_TEST
 TCase *case_of_exceptions(void) {
     TCase *tests = tcase_create("exceptions");
     tcase_add_checked_fixture(tests, start_crash, stop_crash);
-    add_tests(tests, test_exception, test_signal_of_exception, test_other_exceptions, test_blocked_signal,
-              test_overflow, test_callback, test_earlier_handler, test_managed_runtime, test_later_handler,
-              test_later_runtime, test_ignored_signal, test_earlier_reporter, test_later_reporter, test_debugger,
-              test_entitlement, test_two_threads, test_fault_of_recorder, test_install_again);
+    add_tests(tests, test_exception, test_lock_of_crashed_thread, test_snapshot_leaves_our_thread,
+              test_signal_of_exception, test_other_exceptions, test_blocked_signal, test_overflow, test_callback,
+              test_earlier_handler, test_managed_runtime, test_later_handler, test_later_runtime, test_ignored_signal,
+              test_earlier_reporter, test_later_reporter, test_debugger, test_entitlement, test_two_threads,
+              test_fault_of_recorder, test_install_again);
     add_loop_tests(tests, 0, 6, test_behavior);
     add_loop_tests(tests, 0, 5, test_refusals);
     add_loop_tests(tests, 0, 2, test_thread_of_another_task);
