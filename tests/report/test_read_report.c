@@ -1093,6 +1093,8 @@ START_TEST(trees) {
                  USP_REPORT_TEXT);
     /* The report's own heaviest stack is kept apart from the tree after it. */
     check_report("Event:            cpu usage\n"
+                 "Action taken:     none\n"
+                 "CPU:              48 seconds cpu time over 60 seconds (80% cpu average), exceeding limit of 50%\n"
                  "Heaviest stack for the target process:\n"
                  "  18  ??? (App + 256) [0x100000100]\n"
                  "\n"
@@ -1100,6 +1102,8 @@ START_TEST(trees) {
                  "  18  ??? (App + 256) [0x100000100] 1-18\n"
                  "    17  main + 40 (App.swift:31,1 in App + 400) [0x100000190] 1-17\n",
                  "Event:               cpu usage\n"
+                 "Action taken:        none\n"
+                 "Resource Usage:      48 seconds cpu time over 60 seconds (80% cpu average), exceeding limit of 50%\n"
                  "\n"
                  "Heaviest stack for the target process:\n"
                  "  18   f100 + 4 (a.c:9) (in App) [0x100000100]\n"

@@ -445,6 +445,8 @@ static const struct {
     [USPI_FIELD_DATE] = {"date", "Date/Time:"},
     [USPI_FIELD_END_DATE] = {"end_date", "End time:"},
     [USPI_FIELD_EVENT] = {"event", "Event:"},
+    [USPI_FIELD_ACTION] = {"action", "Action taken:"},
+    [USPI_FIELD_USAGE] = {"usage", "Resource Usage:"},
     [USPI_FIELD_DURATION] = {"duration", "Duration:"},
     [USPI_FIELD_EXCEPTION_TYPE] = {"exception_type", "Exception Type:"},
     [USPI_FIELD_EXCEPTION_SUBTYPE] = {"exception_subtype", "Exception Subtype:"},

@@ -124,6 +124,8 @@ enum uspi_field {
     USPI_FIELD_DATE,
     USPI_FIELD_END_DATE,
     USPI_FIELD_EVENT,
+    USPI_FIELD_ACTION, /* what the system did when a limit of resources was exceeded */
+    USPI_FIELD_USAGE,  /* what was used, and that limit */
     USPI_FIELD_DURATION,
     USPI_FIELD_EXCEPTION_TYPE,
     USPI_FIELD_EXCEPTION_SUBTYPE,
