@@ -184,7 +184,7 @@ END_TEST
 START_TEST(new_thread) {
     /* The result is compared with 0, and the thread branches over a return to LAST. */
     static const struct branch {
-        usp_addr before; /* bytes from the code to LAST */
+        uint8_t before; /* bytes from the code to LAST */
         uint8_t code[12];
     } branches[] = {
         {8, {0x48, 0x85, 0xc0, 0x7c, 0x10, 0x74, 0x01, 0xc3}},

@@ -19,7 +19,7 @@ _unspool_options() {
     ;;
   profile)
     echo '-o --pid --comm --event --time --format --wall --cpu --merge --native-ids --max --memory --demangle --no-symbols --no-lines --lines
-      --map-path --index --sysroot --quiet -h --help'
+      --map-path --index --sysroot --buildid-dir --quiet -h --help'
     ;;
   report) echo '--search --shared-cache --binary-images --fetch --debuginfod --fetch-cache --fetch-timeout --index --map-path --demangle --thread --app --json --html --diff --keep-names --strict --quiet -h --help' ;;
   images) echo '--json --shared-cache -h --help' ;;
@@ -62,7 +62,7 @@ _unspool() {
   *:--format) _unspool_reply words "$word" -W 'tree folded pprof speedscope firefox json svg otlp' ;;
   *:--demangle) _unspool_reply words "$word" -W 'full simple short no' ;;
   *:--arch | symbolize:-arch) _unspool_reply words "$word" -W 'arm64 arm64e arm64_32 armv7 armv7s armv7k x86_64 x86_64h i386' ;;
-  *:--sysroot | *:--directory | *:--search | *:--fetch-cache | *:--store | *:--index | *:--output | index:-o | store:-o) _unspool_reply files "$word" -A directory ;;
+  *:--sysroot | *:--buildid-dir | *:--directory | *:--search | *:--fetch-cache | *:--store | *:--index | *:--output | index:-o | store:-o) _unspool_reply files "$word" -A directory ;;
   *:--fetch) _unspool_reply words "$word" -c ;;
   *:--program | *:--core | *:--log | *:--binary-images | *:--shared-cache | symbolize:-[of] | record:-o | profile:-o) _unspool_reply files "$word" -f ;;
   symbolize:-p | stack:-p | record:-p) _unspool_reply words "$word" -W "$(_unspool_processes)" ;;

@@ -19,6 +19,7 @@ extern int *__error(void);
 #define EEXIST       17
 #define ENOTDIR      20
 #define EINVAL       22
+#define EFBIG        27
 #define ERANGE       34
 #define EROFS        30
 #define ETIMEDOUT    60
