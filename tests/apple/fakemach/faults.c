@@ -200,12 +200,12 @@ static const struct scenario {
     int (*run)(void);
     bool prepared;
     uint32_t statuses; /* bit −status: the call may return this status */
-    uint32_t said;     /* bit of a failing call: the status must give its reason */
-    uint32_t told_of;  /* the same; a snapshot's thread may have it instead */
+    uint64_t said;     /* bit of a failing call: the status must give its reason */
+    uint64_t told_of;  /* the same; a snapshot's thread may have it instead */
 } scenarios[] = {
 #define MAY(status) (1u << -(status))
 #define ANY         (MAY(USP_OK) | MAY(USP_ERROR_SYSTEM) | MAY(USP_ERROR_NO_THREAD) | MAY(USP_ERROR_NO_MEMORY))
-#define BIT(call)   (1u << (call))
+#define BIT(call)   (UINT64_C(1) << (call))
 #define LIST        BIT(FAKE_TASK_THREADS)
 #define STOP        (BIT(FAKE_THREAD_SUSPEND) | BIT(FAKE_THREAD_GET_STATE))
 #define STOP_TASK   (BIT(FAKE_TASK_SUSPEND) | BIT(FAKE_THREAD_GET_STATE))
