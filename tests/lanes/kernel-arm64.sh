@@ -45,7 +45,7 @@ cross=(aarch64-linux-gnu-gcc -O2 -g -std=gnu11 -Wall -Wextra -Werror -static)
 "${cross[@]}" "$top/tests/kernel/init.c" -o "$root/init"
 "${cross[@]}" -fno-omit-frame-pointer -mbranch-protection=pac-ret+leaf "$top/tests/corefile/core_victim.c" -o "$root/bin/victim"
 cp "$cache/arm64/root/bin/busybox" "$root/bin/"
-for applet in sh awk cat grep ls mkdir mktemp rm rmdir sleep; do ln -s busybox "$root/bin/$applet"; done
+for applet in sh awk cat grep ls mkdir mktemp rm rmdir sleep true; do ln -s busybox "$root/bin/$applet"; done
 for library in ld-linux-aarch64.so.1 libc.so.6 libm.so.6 libdl.so.2 librt.so.1 libpthread.so.0 libgcc_s.so.1; do
   cp -L "/usr/aarch64-linux-gnu/lib/$library" "$root/lib/"
 done
