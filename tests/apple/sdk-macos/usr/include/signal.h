@@ -11,6 +11,7 @@
 #define SIGPIPE 13
 #define SIGTERM 15
 #define SIGCHLD 20
+#define SIGXFSZ 25
 #define SIGUSR1 30
 #define SIGUSR2 31
 
