@@ -132,4 +132,11 @@ own='ERROR:../../accel/tcg/cpu-exec.c:954:cpu_exec: assertion failed: (cpu == cu
 runs_are 3 0 2 "$own"
 runs_are 3 1 9 "$own"
 runs_are 1 1 1 "tests/a.c:3:F:case:test:0: Assertion 'a == b' failed"
+
+# A test of which make check runs a sample is in the list that the lane `full` runs at full size. make check itself finds
+# that out only when all tests have passed.
+listed=$(sed -n '/^sampled_tests = /,/[^\\]$/p' "$top/tests/Makefile.inc")
+while read -r file; do
+  [[ $listed == *"${file%.c}"* ]] || fail "$file runs as a sample: tests/Makefile.inc does not have it in sampled_tests"
+done < <(cd "$top" && grep -rl note_sample tests --include='*.sh' --include='*.c' | grep -vE '^tests/(support|source)/')
 verdict
