@@ -101,10 +101,10 @@ static bool is_outermost(const struct uspi_walk *walk, const struct uspi_frame_s
 USPI_APART bool uspi_begins_thread(const struct uspi_walk *walk, const struct uspi_frame_state *frame) {
     struct uspi_code code;
     struct uspi_instruction i;
-    usp_addr pc = uspi_pc_of(walk, frame);
-    uint32_t mode = uspi_frame_mode(walk, frame);
     const bool is_new = frame->exact && uspi_known(&frame->registers, RESULT) && frame->registers.value[RESULT] == 0;
     if (!is_new || walk->target.os != USP_OS_LINUX) return false;
+    usp_addr pc = uspi_pc_of(walk, frame);
+    uint32_t mode = uspi_frame_mode(walk, frame);
     uspi_code_init(&code, walk->backend, uspi_code_memory(walk));
     for (unsigned n = 0; n < CLONE_MAX && uspi_code_decode(&code, pc, mode, &i); n++) {
         if (i.flow == USPI_BRANCH && is_outermost(walk, frame, i.target)) return true;

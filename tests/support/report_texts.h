@@ -121,8 +121,8 @@ static const struct text apple_texts[] = {
      "0x100000000     App                                          arm64      " UUID_A " \n"
      "0x180000000     libz.dylib                                   arm64e     " UUID_B " \n",
      3, 0},
-    /* CrashReporter for jailbroken devices: Matchstic/ReProvision issue 105, hippogamesunity/PixelStudioHub issue 99. The last frame is Cr4shed's: Muirey03/Cr4shed
-     * issue 68. */
+    /* CrashReporter for jailbroken devices: Matchstic/ReProvision issue 105, hippogamesunity/PixelStudioHub issue 99. The
+     * last frame is Cr4shed's: Muirey03/Cr4shed issue 68. */
     {"apple",
      "Thread 6:\n"
      "0       libz.dylib                    \t0x180000100 0x180000000 + 0x100\t// mach_msg_trap + 0x8\n"

@@ -49,8 +49,8 @@ static bool find_module(struct uspi_span line, size_t from, size_t *open, struct
     return false;
 }
 
-/* Reads "NAME FILE:LINE:COLUMN"; the file may be missing or, in ThreadSanitizer's reports, <null>. Names and absolute paths may contain blanks; an absolute path
- * begins at the first " /". Other paths contain no blanks. */
+/* Reads "NAME FILE:LINE:COLUMN"; the file may be missing or, in ThreadSanitizer's reports, <null>. Names and absolute
+ * paths may contain blanks; an absolute path begins at the first " /". Other paths contain no blanks. */
 static void take_name(struct uspi_span text, struct uspi_frame *frame) {
     static const struct uspi_span null = USPI_SPAN_INIT(" <null>");
     if (uspi_span_ends(text, null)) text.length -= null.length;

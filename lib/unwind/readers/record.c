@@ -28,7 +28,7 @@ static bool is_generated(const struct uspi_evidence *e) {
 /* Distance from a frame beyond which a record counts as being on another stack. */
 #define FAR_RECORD ((usp_addr)1 << 20)
 
-/* Whether the frame pointer is not this stack's: a table has found the word that is no return address, and fp points
+/* Whether the frame pointer is not this stack's: a table has found the word that is not a return address, and fp points
  * to another stack. The first function of a coroutine has the fp of the code that made its stack. */
 static bool is_of_another_stack(const struct uspi_evidence *e, usp_addr fp) {
     return e->has_table_stop && !e->frame->exact && fp - e->frame->low > FAR_RECORD;

@@ -560,6 +560,17 @@ START_TEST(test_install_fails) {
 }
 END_TEST
 
+struct fake_account begin_failing(enum fake_call call, size_t at) {
+    stop_crash();
+    start_crash();
+    install_kit();
+    const struct fake_account before = fake_account;
+    fake.fail_call = call;
+    fake.fail_at = before.calls[call] + at;
+    fake.fail_result = FAILURE;
+    return before;
+}
+
 /* Each call of a crash fails once: the report is whole all the same, with the crashed thread and its cause. */
 START_TEST(test_each_call_fails) {
     static const enum fake_call calls[] = {FAKE_TASK_THREADS,     FAKE_TASK_INFO, FAKE_THREAD_INFO,
@@ -568,16 +579,9 @@ START_TEST(test_each_call_fails) {
                                            FAKE_SIGALTSTACK,      FAKE_VM_READ};
     const enum fake_call call = calls[_i];
     for (size_t at = 1; at < 40; at++) {
-        stop_crash();
-        start_crash();
-        install_kit();
-        const struct fake_account before = fake_account;
-        const size_t first = fake_account.calls[call];
-        fake.fail_call = call;
-        fake.fail_at = first + at;
-        fake.fail_result = FAILURE;
+        const struct fake_account before = begin_failing(call, at);
         ck_assert(crash_by_signal(SEGV, 1, 0x10));
-        const bool was_called = fake_account.calls[call] >= first + at;
+        const bool was_called = fake_account.calls[call] >= before.calls[call] + at;
         fake.fail_at = 0;
         check_calls(&before, fake_call_names[call]);
         struct usp_snapshot *s = open_report();

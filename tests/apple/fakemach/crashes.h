@@ -23,6 +23,9 @@ size_t count_reports(void);
 struct usp_snapshot *open_report(void);
 bool has_note(const struct usp_snapshot *snapshot, uint32_t kind, const char *key, const char *text);
 
+/* Begins anew with the kit installed, and lets a call fail the `at`th time from now. Returns the account of before. */
+struct fake_account begin_failing(enum fake_call call, size_t at);
+
 /* Fails unless the crash has left nothing suspended, no right, and has called nothing that a stopped thread could
  * hold. */
 void check_calls(const struct fake_account *before, const char *when);

@@ -153,7 +153,7 @@ START_TEST(test_signal_of_exception) {
 }
 END_TEST
 
-/* Exceptions that are no crash, or that the kernel alone judges, have no port of ours. */
+/* Exceptions that are not crashes, or that the kernel alone judges, have no port of ours. */
 START_TEST(test_other_exceptions) {
     install_kit();
     for (int i = 1; i < 14; i++) {
@@ -503,16 +503,9 @@ START_TEST(test_each_call_fails) {
         FAKE_THREAD_ID,    FAKE_MACH_THREAD, FAKE_PORT_DEALLOCATE};
     const enum fake_call call = calls[_i];
     for (size_t at = 1; at < 40; at++) {
-        stop_crash();
-        start_crash();
-        install_kit();
-        const struct fake_account before = fake_account;
-        const size_t first = fake_account.calls[call];
-        fake.fail_call = call;
-        fake.fail_at = first + at;
-        fake.fail_result = FAILURE;
+        const struct fake_account before = begin_failing(call, at);
         (void)fake_exception(CALLER, FAKE_BAD_ACCESS, INVALID, 0x10);
-        const bool was_called = fake_account.calls[call] >= first + at;
+        const bool was_called = fake_account.calls[call] >= before.calls[call] + at;
         (void)crash_by_signal(SEGV, 1, 0x10);
         fake.fail_at = 0;
         check_calls(&before, fake_call_names[call]);
