@@ -9,6 +9,8 @@ Two frames are equal if both have the same name, with these exceptions:
 - Frames of the kernel have the names of the list that perf keeps of it. Without a list, or a build id of the kernel
   in the recording, unspool does not name them, and they are one kind. So are those of the kernel's modules.
 - Stubs for calls to libraries are one kind. A place in an image that has no name there: the image must be the same.
+- Where a chain of frame records ends, or leads through zeros, the kernel writes the address 0. perf prints it; no
+  function is there, so it is no frame of unspool.
 - In stacks that do not go through main, addresses outside all functions are one kind. The loader's code has no frame
   pointers, so the kernel finds other words in their place.
 
@@ -117,10 +119,12 @@ def of_perf(path):
     for line in run("perf", "script", "--no-inline", "--no-demangle", "-F", fields, "-i", path).splitlines() + [""]:
         frame = re.match(r"\s+([0-9a-f]+) (.*?)(?:\+0x([0-9a-f]+))? ?\((.*)\)$", line)
         if frame:
-            address, symbol, offset, image = frame.groups()
-            is_kernel = int(address, 16) >> 47 == 0x1FFFF
+            digits, symbol, offset, image = frame.groups()
+            address = int(digits, 16)
+            is_kernel = address >> 47 == 0x1FFFF
             is_caller = any(is_kernel or KERNEL not in (f.name, f.image) for f in frames)
-            frames.append(frame_of_perf(int(address, 16), symbol, int(offset or "1", 16), image, is_caller))
+            if address != 0:
+                frames.append(frame_of_perf(address, symbol, int(offset or "1", 16), image, is_caller))
         elif line.strip():
             name = line.split()[0]
         elif name is not None:
