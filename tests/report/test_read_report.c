@@ -212,6 +212,41 @@ START_TEST(long_information) {
 }
 END_TEST
 
+/* Appends " text-N" of two fields that alternate, and what a report shows of them. */
+static void append_alternating(struct uspi_gathered *text, struct uspi_gathered shown[2], unsigned number) {
+    static const char *const labels[] = {"Exception Reason", "Termination Reason"};
+    char line[128];
+    for (unsigned i = 0; i < 2; i++) {
+        int n = snprintf(line, sizeof line, "%s:\n%s %u is a text of some length\n\n", labels[i], labels[i], number);
+        ck_assert_int_eq(uspi_gathered_append(text, line, (size_t)n), USP_OK);
+        n = snprintf(line, sizeof line, " %s %u is a text of some length", labels[i], number);
+        ck_assert_int_eq(uspi_gathered_append(&shown[i], line, (size_t)n), USP_OK);
+    }
+}
+
+/* Texts of two fields that alternate, line by line: none is left out, however long the text before it. */
+START_TEST(long_texts_that_alternate) {
+    struct uspi_gathered text = {.bytes = NULL}, shown[2] = {{.bytes = NULL}, {.bytes = NULL}};
+    struct uspi_gathered out = {.bytes = NULL};
+    static const char begin[] = "Process:             App\n\n";
+    static const char end[] = "Thread 0:\n0   App 0x0000000100000010 0x100000000 + 16\n";
+    ck_assert_int_eq(uspi_gathered_append(&text, begin, sizeof begin - 1), USP_OK);
+    for (unsigned i = 0; i < 200; i++) append_alternating(&text, shown, i);
+    ck_assert_int_eq(uspi_gathered_append(&text, end, sizeof end), USP_OK);
+    struct usp_report *report = read_text(text.bytes);
+    ck_assert_int_eq(usp_report_format(report, USP_REPORT_TEXT, uspi_gathered_append, &out), USP_OK);
+    ck_assert_int_eq(uspi_gathered_append(&out, "", 1), USP_OK);
+    for (unsigned i = 0; i < 2; i++) {
+        ck_assert_int_eq(uspi_gathered_append(&shown[i], "\n", 2), USP_OK);
+        if (strstr(out.bytes, shown[i].bytes) == NULL) ck_abort_msg("field %u is not whole: %.2000s", i, out.bytes);
+        uspi_gathered_clear(&shown[i]);
+    }
+    usp_report_free(report);
+    uspi_gathered_clear(&out);
+    uspi_gathered_clear(&text);
+}
+END_TEST
+
 /* Each line of a message has its own line. A stack in it is shown as a stack. */
 START_TEST(message_of_lines) {
     check_report("{\"asi\":{\"App\":[\"first\\nsecond\\n\\nthird \\n0   App 0x0000000100000010 0x100000000 + "
@@ -1383,11 +1418,11 @@ END_TEST
 
 int main(void) {
     TCase *tcase = tcase_create("report"), *large = tcase_create("large");
-    add_tests(tcase, a_crash, a_crash_in_json, long_information, message_of_lines, imitated_heading,
-              message_of_an_exception, fields_of_ips, images_of_several, swift_with_names, documents_in_lines,
-              text_of_apple, application_backtrace, panics, metrickit, metrickit_alone, metrickit_fields,
-              metrickit_events, metrickit_orders, metrickit_exact, frame_in_no_array, without_a_root, trees, folded,
-              every_format, refused, deep, cut_json, recording, jetsam);
+    add_tests(tcase, a_crash, a_crash_in_json, long_information, long_texts_that_alternate, message_of_lines,
+              imitated_heading, message_of_an_exception, fields_of_ips, images_of_several, swift_with_names,
+              documents_in_lines, text_of_apple, application_backtrace, panics, metrickit, metrickit_alone,
+              metrickit_fields, metrickit_events, metrickit_orders, metrickit_exact, frame_in_no_array, without_a_root,
+              trees, folded, every_format, refused, deep, cut_json, recording, jetsam);
     add_loop_tests(tcase, 0, ELEMENTS(kscrash_reports), kscrash);
     add_loop_tests(tcase, 0, ELEMENTS(binary_infos), diagnostic_report);
     add_loop_tests(tcase, 0, ELEMENTS(json_reports), other_json);

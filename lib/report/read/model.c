@@ -23,55 +23,46 @@ struct uspi_codes {
     struct uspi_model_code codes[CODES];
 };
 
-bool uspi_model_copy(struct uspi_model *model, struct uspi_span text, struct uspi_span *copy) {
+/* Returns `size` bytes of a block; NULL when memory is exhausted. */
+static char *reserve(struct uspi_model *model, size_t size) {
     struct uspi_strings *block = model->strings;
-    *copy = (struct uspi_span){"", 0};
-    if (text.length == 0) return true;
-    if (block == NULL || block->capacity - block->used <= text.length) {
-        size_t capacity = text.length >= BLOCK_SIZE ? text.length + 1 : BLOCK_SIZE;
+    if (block == NULL || block->capacity - block->used < size) {
+        const size_t capacity = size > BLOCK_SIZE ? size : BLOCK_SIZE;
         block = malloc(sizeof *block + capacity);
-        if (block == NULL) return false;
+        if (block == NULL) return NULL;
         *block = (struct uspi_strings){model->strings, 0, capacity};
         model->strings = block;
     }
-    char *to = block->bytes + block->used;
+    char *bytes = block->bytes + block->used;
+    block->used += size;
+    return bytes;
+}
+
+bool uspi_model_copy(struct uspi_model *model, struct uspi_span text, struct uspi_span *copy) {
+    *copy = (struct uspi_span){"", 0};
+    if (text.length == 0) return true;
+    char *to = reserve(model, text.length + 1);
+    if (to == NULL) return false;
     memcpy(to, text.bytes, text.length);
     to[text.length] = '\0';
-    block->used += text.length + 1;
     *copy = (struct uspi_span){to, text.length};
     return true;
 }
 
-/* The longest copy that is moved although it is not the last one of its block. */
-#define MOVED_MAX 1024u
-
-/* Puts a string at the end of a new block that has room for as much again. */
-static bool move_to_block(struct uspi_model *model, size_t more, struct uspi_span *copy) {
-    const size_t twice = 2 * (copy->length + more) + 1, capacity = twice > BLOCK_SIZE ? twice : BLOCK_SIZE;
-    struct uspi_strings *block = malloc(sizeof *block + capacity);
-    if (block == NULL) return false;
-    *block = (struct uspi_strings){model->strings, 0, capacity};
-    model->strings = block;
-    return uspi_model_copy(model, *copy, copy);
-}
-
-bool uspi_model_append(struct uspi_model *model, struct uspi_span text, struct uspi_span *copy) {
-    struct uspi_strings *block = model->strings;
-    if (copy->length == 0) return uspi_model_copy(model, text, copy);
-    const bool is_last = copy->bytes + copy->length + 1 == block->bytes + block->used;
-    if (!is_last && copy->length > MOVED_MAX) return true;
-    if (!is_last && !uspi_model_copy(model, *copy, copy)) return false;
-    block = model->strings;
-    if (block->capacity - block->used < text.length) {
-        if (!move_to_block(model, text.length, copy)) return false;
-        block = model->strings;
+bool uspi_model_append(struct uspi_model *model, struct uspi_span text, struct uspi_span *copy,
+                       struct uspi_model_room *room) {
+    const size_t length = copy->length + text.length;
+    if (room->bytes != copy->bytes || room->capacity <= length) {
+        /* Most texts have one line. */
+        const size_t capacity = (copy->length == 0 ? length : 2 * length) + 1;
+        char *bytes = reserve(model, capacity);
+        if (bytes == NULL) return false;
+        if (copy->length > 0) memcpy(bytes, copy->bytes, copy->length);
+        *room = (struct uspi_model_room){bytes, capacity};
     }
-    /* The first byte replaces the NUL. */
-    char *to = block->bytes + block->used - 1;
-    memcpy(to, text.bytes, text.length);
-    to[text.length] = '\0';
-    block->used += text.length;
-    copy->length += text.length;
+    memcpy(room->bytes + copy->length, text.bytes, text.length);
+    room->bytes[length] = '\0';
+    *copy = (struct uspi_span){room->bytes, length};
     return true;
 }
 

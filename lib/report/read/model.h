@@ -101,9 +101,16 @@ void uspi_model_clear(struct uspi_model *model);
 /* Copies a text, NUL-terminated, for the model's lifetime. Returns false when memory is exhausted. */
 bool uspi_model_copy(struct uspi_model *model, struct uspi_span text, struct uspi_span *copy);
 
-/* Appends a text to a copy. If other strings were copied since, a long copy stays as it is: moving it each time would
- * take memory without limit. Returns false when memory is exhausted. */
-bool uspi_model_append(struct uspi_model *model, struct uspi_span text, struct uspi_span *copy);
+/* Memory of the model in which a text can grow. */
+struct uspi_model_room {
+    char *bytes; /* begins with the text; another text has no such memory yet */
+    size_t capacity;
+};
+
+/* Appends a text to a copy. The room is the copy's own, and all zero at first: a text that does not fit moves to twice
+ * as much memory, so all moves together copy a few times its length. Returns false when memory is exhausted. */
+bool uspi_model_append(struct uspi_model *model, struct uspi_span text, struct uspi_span *copy,
+                       struct uspi_model_room *room);
 
 /* Begin a report, or a thread of the last report. The caller copies the strings that it sets. NULL when memory is
  * exhausted. */

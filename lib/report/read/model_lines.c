@@ -14,11 +14,12 @@ struct builder {
     bool is_numbered;    /* the thread's last frame has an index */
     bool is_waiting;     /* the text of `field` follows in the next lines */
     enum uspi_field field;
-    bool has_name;              /* `name` belongs to the thread with its number, which follows */
-    struct uspi_heading name;   /* its spans are copies in the model */
-    size_t table;               /* the first table of images that no report has yet */
-    bool is_after_document;     /* the last report is a document in a line */
-    struct uspi_gathered plain; /* a line without the marks of a quotation */
+    struct uspi_model_room rooms[USPI_FIELD_COUNT]; /* of the last report's fields that have several lines */
+    bool has_name;                                  /* `name` belongs to the thread with its number, which follows */
+    struct uspi_heading name;                       /* its spans are copies in the model */
+    size_t table;                                   /* the first table of images that no report has yet */
+    bool is_after_document;                         /* the last report is a document in a line */
+    struct uspi_gathered plain;                     /* a line without the marks of a quotation */
 };
 
 static struct uspi_model_part *part_of(const struct builder *builder) {
@@ -126,10 +127,11 @@ static bool take_text(struct builder *builder, struct uspi_span line) {
         return true;
     }
     struct uspi_span *field = &part->fields[builder->field];
+    struct uspi_model_room *room = &builder->rooms[builder->field];
     /* Each line of this field says something of its own. */
     const struct uspi_span separator = builder->field == USPI_FIELD_INFORMATION ? USPI_SPAN("\n") : USPI_SPAN(" ");
-    return (field->length == 0 || uspi_model_append(builder->model, separator, field)) &&
-           uspi_model_append(builder->model, text, field);
+    return (field->length == 0 || uspi_model_append(builder->model, separator, field, room)) &&
+           uspi_model_append(builder->model, text, field, room);
 }
 
 /* Adds the thread of a frame without a heading. In Sentry's reports "Thread 0 name:" is the heading. */
