@@ -288,7 +288,10 @@ static bool can_open_again(struct core_input *input) {
 /* Decides by the kind of the file and its first bytes whether it is copied. */
 static int take_file(struct copying *c, bool is_standard, struct core_input *input) {
     struct stat found;
-    if (fstat(c->from, &found) != 0) return refuse_system(c, "cannot be read");
+    /* Standard input can be closed: reading it fails, whatever its file is (unspool.c). */
+    if (fstat(c->from, &found) != 0 || (is_standard && read(c->from, NULL, 0) != 0)) {
+        return refuse_system(c, "cannot be read");
+    }
     const bool is_regular = S_ISREG(found.st_mode);
     if (!is_regular && !S_ISFIFO(found.st_mode) && !S_ISSOCK(found.st_mode)) {
         return is_standard ? refuse(c, USP_ERROR_FORMAT, "not a file or a pipe") : USP_OK;

@@ -73,10 +73,11 @@ static int write_log(struct usp_reader *reader, struct log_input *input, const c
     }
     if (input->has_failed) return log_fail_to_read(path, input->error);
     if (input->skipped > 0)
-        complain("%s: %" PRIu64 " bytes were never written (holes), and are left out", path, input->skipped);
+        complain("%s: %" PRIu64 " bytes were never written (holes), and are left out", log_called(path),
+                 input->skipped);
     if (status == USP_OK) status = usp_reader_end(reader, error, sizeof error);
     if (error[0] != '\0') {
-        complain("%s: %s", path, error);
+        complain("%s: %s", log_called(path), error);
         /* A text that is cut off was read as far as it is whole. */
         if (status != USP_OK) return EXIT_NO_TARGET;
     }
@@ -106,7 +107,7 @@ static int open_log(const struct session *session, const struct log_file_name *n
     if (place->folder >= 0) close(place->folder);
     errno = error;
     if (errno != EINVAL) return log_fail_to_read(name->path, errno);
-    complain("%s: the output goes into this file", name->path);
+    complain("%s: the output goes into this file", log_called(name->path));
     return EXIT_NO_TARGET;
 }
 
@@ -145,7 +146,9 @@ static int rewrite_log(struct session *session, const struct log_file_name *name
     if (created == USP_OK) {
         usp_reader_get_counts(reader, &counts);
         log_counts_add(&session->counts, &counts);
-        if (!session->options->is_quiet) log_counts_say(path, &counts);
+        /* Of an input that could not be read at all, the reason was said. */
+        const bool was_read = counts.frames > 0 || !input.has_failed;
+        if (!session->options->is_quiet && was_read) log_counts_say(path, &counts);
         /* Frames whose image is unknown do not count as incomplete. */
         bool is_incomplete = counts.frames == 0 || counts.no_symbol + counts.no_file + counts.passed > 0;
         if (status == EXIT_ALL_WELL && session->options->is_strict && is_incomplete) status = EXIT_INCOMPLETE;

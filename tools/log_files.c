@@ -122,7 +122,11 @@ static int add_folder(struct log_file_names *names, const char *folder) {
     }
     log_files_clear(&listing.folders);
     close(listing.folder);
-    qsort(names->names + first, names->count - first, sizeof *names->names, compare_names);
+    if (status == EXIT_ALL_WELL && names->count == first) {
+        complain("%s: there is no file in this folder; hidden ones and symbolic links do not count", folder);
+        return EXIT_NO_TARGET;
+    }
+    if (names->count > first) qsort(names->names + first, names->count - first, sizeof *names->names, compare_names);
     return status;
 }
 

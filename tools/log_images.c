@@ -25,7 +25,7 @@ int log_images_read(const char *path, struct usp_reader **reader) {
                                     : EXIT_ALL_WELL;
     log_input_close(&input);
     if (result == EXIT_ALL_WELL && usp_reader_image_count(*reader) == 0) {
-        complain("%s: lists no images", path);
+        complain("%s: lists no images", log_called(path));
         result = EXIT_NO_TARGET;
     }
     return result;

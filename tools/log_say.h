@@ -5,6 +5,9 @@
 
 #include <unspool/report.h>
 
+/* Returns what messages call a log: its path, or "standard input" for "-". */
+const char *log_called(const char *path);
+
 /* Complain of a log: log_fail with an enum usp_status, log_fail_to_read with an errno. Return an enum exit_status. */
 int log_fail(const char *path, int status);
 int log_fail_to_read(const char *path, int error);

@@ -215,7 +215,7 @@ static int parse_target_or_program(int argc, int end, char **argv, struct record
     }
     if (!parse_target(argv[optind], &r->pid)) return EXIT_USAGE;
     if (r->pid == 0) {
-        complain("%s is not a process id; a command follows --", argv[optind]);
+        complain("\"%s\" is not a process id; a command follows --", argv[optind]);
         return EXIT_USAGE;
     }
     return EXIT_ALL_WELL;

@@ -116,9 +116,9 @@ static int read_some(void *context, char *bytes, size_t size, size_t *n) {
 /* Says that a report has no thread of those that are to be shown. */
 static void complain_of_thread(const struct usp_report_options *shown, const char *path) {
     if ((shown->flags & USP_REPORT_THREAD) == 0) {
-        complain("%s: no thread crashed, and there is no backtrace of an exception", path);
+        complain("%s: no thread crashed, and there is no backtrace of an exception", log_called(path));
     } else {
-        complain("%s: no thread has the number or id %" PRIu64, path, shown->thread);
+        complain("%s: no thread has the number or id %" PRIu64, log_called(path), shown->thread);
     }
 }
 
@@ -159,7 +159,7 @@ static int show(struct session *session, const struct usp_report *report, const 
 static int fail_to_report(const char *path, int status, const char *error, const struct log_input *input) {
     if (input->has_failed) return log_fail_to_read(path, input->error);
     if (error[0] == '\0') return log_fail(path, status);
-    complain("%s: %s", path, error);
+    complain("%s: %s", log_called(path), error);
     return EXIT_NO_TARGET;
 }
 
@@ -201,7 +201,7 @@ static int make_report(const struct session *session, const struct log_file_name
     } else if (status != USP_OK) {
         result = fail_to_report(path, status, error, &input);
     } else if (error[0] != '\0') {
-        complain("%s: %s", path, error);
+        complain("%s: %s", log_called(path), error);
     }
     log_input_close(&input);
     return result;

@@ -98,13 +98,13 @@ int convert_raw_report(struct log_input *input, const char *path, const struct r
     char error[512] = "", room[1024];
     const int file = open_bytes(input);
     if (file < 0) return log_fail_to_read(path, errno);
-    core_input_take(file, path, &bytes);
+    core_input_take(file, log_called(path), &bytes);
     usp_snapshot_options_init(&wanted);
     wanted.unwind.tail = DEFAULT_TAIL;
     int status = usp_snapshot_open_raw(bytes.path, &wanted, &snapshot, error, sizeof error);
     for (size_t i = 0; status == USP_OK && (message = usp_snapshot_message(snapshot, i)) != NULL; i++) {
         const char *shown = core_input_message(&bytes, message, room, sizeof room);
-        if (shown == message) complain("%s: %s", path, message);
+        if (shown == message) complain("%s: %s", log_called(path), message);
         if (shown != message) complain("%s", shown);
     }
     if (status == USP_OK) status = write_text(snapshot, options, &grown);

@@ -24,9 +24,11 @@ void complain(const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
+    /* A message that begins with a path says also of an empty one what it is about. */
+    const char *name = strncmp(text, ": ", 2) == 0 ? "\"\"" : "";
     /* Writes the line with one call: other commands may write to the same terminal. */
     if (usp_format_escaped(harmless, sizeof harmless, USP_ESCAPE_TERMINAL, text, strlen(text)) < 0) harmless[0] = '\0';
-    fprintf(stderr, "unspool: %s\n", harmless);
+    fprintf(stderr, "unspool: %s%s\n", name, harmless);
 }
 
 int list_process(int64_t pid, struct usp_images **images) {

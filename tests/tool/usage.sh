@@ -97,8 +97,29 @@ run 3 stack "$work/nothing"
 err_has "^unspool: $work/nothing: "
 run 3 stack "$work"
 err_has "^unspool: $work: "
-run 3 stack ''
-err_has '^unspool: '
+# A path that is empty is named.
+for command in 'stack' 'report' 'symbolize --search . --log' 'images' 'symbols' 'profile' 'index -o store'; do
+  # shellcheck disable=SC2086 # words
+  run 3 $command ''
+  err_has '^unspool: "": [nN]o such file'
+done
+run 2 record ''
+err_has '^unspool: "" is not a process id'
+# Standard input that is closed is named.
+for command in 'stack -' 'images -' 'report -' 'symbolize --search . --log -' 'profile -' 'symbolize -o /bin/sh'; do
+  # shellcheck disable=SC2086 # words
+  run 3 $command <&-
+  err_has '^unspool: standard input: (cannot be read: )?Bad file descriptor$'
+  [[ $(wc -l <"$work/err") -eq 1 ]] || fail "$command with a closed standard input: several messages"
+done
+# A folder without logs.
+mkdir "$work/no logs" "$work/no logs/below"
+: >"$work/no logs/.hidden"
+for command in report 'symbolize --search . --log'; do
+  # shellcheck disable=SC2086 # words
+  run 3 $command "$work/no logs"
+  err_has "^unspool: $work/no logs: there is no file in this folder; hidden ones and symbolic links do not count\$"
+done
 # A number is a process id, ./number a file.
 cd "$work"
 echo text >./123
