@@ -701,8 +701,8 @@ static int see_name(void *context, const struct usp_recording_sample *sample) {
 START_TEST(test_kernel_names) {
     static const char *const lists[] = {
         "ffffffff91000000 T _text\nffffffff91000000 T _stext\nffffffff91000100 t ___local\nffffffff91000100 T first\n"
-        "ffffffff91000100 T __first\nffffffff91000180 D data\nffffffff91000200 W second\n"
-        "ffffffff91000280 t other\t[module]\nffffffff91000300 T third",
+        "ffffffff91000100 T __first\nffffffff91000180 D data\nffffffff91000200 W second\nffffffff91000300 T third\n"
+        "ffffffff91000280 t other\t[module]\nffffffff90000000 t low\t[module]",
         "ffffffff91000000 T _stext\nffffffff91000100 T first\nffffffff91000200 T second\nnonsense\n\nffff",
         "0000000000000000 T _text\n0000000000000000 T first\n",
         "",
@@ -730,6 +730,62 @@ START_TEST(test_kernel_names) {
     ck_assert_int_eq(usp_recording_read(&r.options, &r.info, error, sizeof error), USP_OK);
     ck_assert_uint_eq(r.count, 1);
     ck_assert_str_eq(r.error, cases[_i].name);
+    builder_free(&bytes);
+}
+END_TEST
+
+/* Writes a list of 3,000 functions. Each has many aliases, of which the best comes first, or data behind it. */
+static void write_long_list(void) {
+    const size_t size = 8000000;
+    char *text = malloc(size);
+    ck_assert_ptr_nonnull(text);
+    size_t n = (size_t)snprintf(text, size, "ffffffff91000000 T _text\n");
+    for (unsigned i = 1; i <= 3000; i++) {
+        n += (size_t)snprintf(text + n, size - n, "ffffffff91%06x T function_%u\n", i * 0x100, i);
+        for (unsigned j = i % 100; j < (i % 1000 == 7 ? 3000 : 10); j++)
+            n += (size_t)snprintf(text + n, size - n, "ffffffff91%06x %s_%u\n", i * 0x100 + i % 2,
+                                  i % 2 ? "d data" : "t alias", j);
+    }
+    write_kernel_list(text);
+    free(text);
+}
+
+/* Names the first and the last address of each function. */
+static int see_all_names(void *context, const struct usp_recording_sample *sample) {
+    struct reading *r = context;
+    struct usp_symbolizer_options options;
+    struct usp_symbolizer *symbolizer;
+    struct usp_symbol symbol;
+    char wanted[32];
+    usp_symbolizer_options_init(&options);
+    options.build_ids = folder;
+    ck_assert_int_eq(usp_symbolizer_create(sample->images, &options, &symbolizer), USP_OK);
+    for (unsigned i = 0; i < 6000; i++) {
+        const unsigned n = i * 7 % 6000 / 2 + 1;
+        snprintf(wanted, sizeof wanted, "function_%u", n);
+        ck_assert_int_eq(usp_symbolize(symbolizer, 0xffffffff81000000 + n * 0x100 + i % 2 * 0xff, &symbol), USP_OK);
+        ck_assert_str_eq(symbol.name, wanted);
+    }
+    usp_symbolizer_free(symbolizer);
+    r->count++;
+    return USP_OK;
+}
+
+/* A long list is searched, not read, until many addresses were asked for: the names are those of the whole list. */
+START_TEST(test_long_kernel_list) {
+    static const uint64_t chain[] = {CHAIN_KERNEL, 0xffffffff81000100};
+    struct perf_file file = plain_file();
+    write_long_list();
+    put_mmap(&file.records, MISC_KERNEL, UINT32_MAX, 0xffffffff81000000, 0x1000000, "[kernel.kallsyms]_text", 0);
+    put_chain(&file.records, MISC_KERNEL, 7, 7, NS, chain, 2);
+    put_build_id(&file.build_ids, MISC_KERNEL | MISC_SIZE, ID, 20, "[kernel.kallsyms]");
+    struct builder bytes = make_file(&file);
+    struct reading r = begin_reading(&bytes);
+    r.options.sample = see_all_names;
+    r.options.context = &r;
+    char error[64];
+    ck_assert_int_eq(usp_recording_read(&r.options, &r.info, error, sizeof error), USP_OK);
+    ck_assert_uint_eq(r.count, 1);
     builder_free(&bytes);
 }
 END_TEST
@@ -1211,6 +1267,7 @@ int main(void) {
     TCase *names = tcase_create("names");
     tcase_add_checked_fixture(names, make_folder, remove_folder);
     add_loop_tests(names, 0, 8, test_kernel_names);
+    tcase_add_test(names, test_long_kernel_list);
     TCase *damage = tcase_create("damage");
     add_loop_tests(damage, 0, 4, test_compressed);
     add_loop_tests(damage, 0, 3, test_refused);
