@@ -16,6 +16,7 @@ static const char *skip_blanks(const char *at, const char *end) {
     static const char blanks[8] = {' ', ' ', ' ', ' ', ' ', ' ', ' ', ' '};
     for (;;) {
         while (end - at >= 8 && memcmp(at, blanks, 8) == 0) at += 8;
+        while (at < end && *at == ' ') at++;
         if (at == end || !uspi_is_blank(*at)) return at;
         at++;
     }
@@ -63,20 +64,29 @@ static int read_key(struct parse *parse, struct uspi_json_node *node) {
     return USP_OK;
 }
 
-static bool is_word(char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '-' || c == '+' || c == '.' || c == 'E';
-}
+/* The bytes of numbers and of words. An "e" is one of both. */
+enum { OF_NUMBER = 1, OF_WORD };
+static const unsigned char word_bytes[256] = {
+    ['0'] = OF_NUMBER, ['1'] = OF_NUMBER, ['2'] = OF_NUMBER, ['3'] = OF_NUMBER, ['4'] = OF_NUMBER, ['5'] = OF_NUMBER,
+    ['6'] = OF_NUMBER, ['7'] = OF_NUMBER, ['8'] = OF_NUMBER, ['9'] = OF_NUMBER, ['-'] = OF_NUMBER, ['+'] = OF_NUMBER,
+    ['.'] = OF_NUMBER, ['E'] = OF_NUMBER, ['e'] = OF_NUMBER, ['a'] = OF_WORD,   ['b'] = OF_WORD,   ['c'] = OF_WORD,
+    ['d'] = OF_WORD,   ['f'] = OF_WORD,   ['g'] = OF_WORD,   ['h'] = OF_WORD,   ['i'] = OF_WORD,   ['j'] = OF_WORD,
+    ['k'] = OF_WORD,   ['l'] = OF_WORD,   ['m'] = OF_WORD,   ['n'] = OF_WORD,   ['o'] = OF_WORD,   ['p'] = OF_WORD,
+    ['q'] = OF_WORD,   ['r'] = OF_WORD,   ['s'] = OF_WORD,   ['t'] = OF_WORD,   ['u'] = OF_WORD,   ['v'] = OF_WORD,
+    ['w'] = OF_WORD,   ['x'] = OF_WORD,   ['y'] = OF_WORD,   ['z'] = OF_WORD,
+};
 
 static int read_word(struct parse *parse, struct uspi_json_node *node) {
     static const struct uspi_span literals[] = {USPI_SPAN_INIT("true"), USPI_SPAN_INIT("false"),
                                                 USPI_SPAN_INIT("null")};
     const char *from = parse->at, *at = from;
-    while (at < parse->end && is_word(*at)) at++;
+    unsigned bytes = 0;
+    while (at < parse->end && word_bytes[(unsigned char)*at] != 0) bytes |= word_bytes[(unsigned char)*at++];
     struct uspi_span word = {from, (size_t)(at - from)};
     if (word.length == 0) return fail(parse, from);
-    bool is_number = *from == '-' || uspi_is_digit(*from), is_literal = false, is_cut = false;
-    for (const char *c = from; c < at; c++) is_number = is_number && (*c < 'a' || *c > 'z' || *c == 'e');
-    for (size_t i = 0; i < sizeof literals / sizeof *literals; i++) {
+    const bool is_number = bytes == OF_NUMBER && (*from == '-' || uspi_is_digit(*from));
+    bool is_literal = false, is_cut = false;
+    for (size_t i = 0; !is_number && i < sizeof literals / sizeof *literals; i++) {
         is_literal = is_literal || uspi_span_is(word, literals[i]);
         is_cut = is_cut || (at == parse->end && uspi_span_begins(literals[i], word));
     }

@@ -404,6 +404,11 @@ START_TEST(json_nodes) {
     check_json("[\"a\\\"", "~");
     check_json("[\"a\nb\"]", "!");
     check_json("[maybe]", "!");
+    check_json("[1E5, -0.5e+3]", "[nn]");
+    check_json("[1x]", "!");
+    check_json("[e1]", "!");
+    check_json("[+1]", "!");
+    check_json("\n   \t \r\n          [\n            1 \n  ,\t\t  2        ]\n", "[nn].");
     check_json("tru", "~");
     check_json("]", "!");
     check_json("[1] x", "[n]!");
