@@ -48,6 +48,11 @@ static void put_process(const struct page *page) {
         put_harmless(page->out, info->crash);
         fputc('\n', page->out);
     }
+    const char *exception = usp_mach_exception_string(info->mach_exception);
+    if (exception != NULL) {
+        fprintf(page->out, "    %s, code 0x%" PRIx64 ", subcode 0x%" PRIx64 "\n", exception, info->mach_codes[0],
+                info->mach_codes[1]);
+    }
 }
 
 /* Writes what the program and the recorder of a crash report have noted. */

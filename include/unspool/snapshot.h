@@ -152,8 +152,8 @@ struct usp_snapshot_info {
     uint64_t crashed_thread; /* cores, crash reports: id of the thread that got the signal; 0 unknown */
     usp_addr fault_address;  /* with USP_SNAPSHOT_FAULT: the address whose use raised the signal */
     int32_t signal_code;     /* cores of Linux, crash reports: si_code, if `crash` is not empty */
-    uint32_t reserved0;
-    uint64_t reserved[2];
+    uint32_t mach_exception; /* crash reports of Apple systems: the Mach exception that became the signal; 0 unknown */
+    uint64_t mach_codes[2];  /* its code and subcode */
 };
 
 struct usp_snapshot_thread {
@@ -180,6 +180,10 @@ USP_API const struct usp_snapshot_info *usp_snapshot_get_info(const struct usp_s
 /* Returns a signal's name, such as "SIGSEGV"; NULL when it has none. os: enum usp_os. Async-signal-safe,
  * thread-safe. */
 USP_API const char *usp_signal_string(uint32_t os, uint32_t signal);
+
+/* Returns the name of a Mach exception, such as "EXC_BAD_ACCESS"; NULL when it has none. Async-signal-safe,
+ * thread-safe. */
+USP_API const char *usp_mach_exception_string(uint32_t exception);
 
 /* Returns thread i, 0 … thread_count − 1: of a core the thread that crashed first, then the main thread, the others by
  * id. NULL past the end. Async-signal-safe, thread-safe. */

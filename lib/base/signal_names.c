@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See signal_names.h. Sources: Linux include/uapi/asm-generic/signal.h and siginfo.h, signal(7); xnu
- * bsd/sys/signal.h. */
+ * bsd/sys/signal.h, osfmk/mach/exception_types.h, kern_return.h, arm/exception.h and i386/exception.h. */
 #include "lib/base/signal_names.h"
 
 #include <unspool/unwind.h>
@@ -98,6 +98,40 @@ const struct uspi_signal_code *uspi_signal_code_of(uint32_t os, uint32_t signal,
         if (darwin_codes[i].code != code || (darwin_codes[i].signal != signal && darwin_codes[i].signal != ANY))
             continue;
         return uspi_signal_code(darwin_codes[i].linux_signal, darwin_codes[i].linux_code);
+    }
+    return NULL;
+}
+
+const char *uspi_mach_exception_name(uint32_t exception) {
+    static const char *const names[] = {
+        NULL,           "EXC_BAD_ACCESS", "EXC_BAD_INSTRUCTION", "EXC_ARITHMETIC",    "EXC_EMULATION",
+        "EXC_SOFTWARE", "EXC_BREAKPOINT", "EXC_SYSCALL",         "EXC_MACH_SYSCALL",  "EXC_RPC_ALERT",
+        "EXC_CRASH",    "EXC_RESOURCE",   "EXC_GUARD",           "EXC_CORPSE_NOTIFY",
+    };
+    return exception < sizeof names / sizeof *names ? names[exception] : NULL;
+}
+
+const char *uspi_mach_code_name(uint32_t arch, uint32_t exception, uint64_t code) {
+    static const struct {
+        uint64_t code;
+        const char *name;
+        bool is_x86, is_arm;
+    } known[] = {
+        {1, "KERN_INVALID_ADDRESS", true, true},
+        {2, "KERN_PROTECTION_FAILURE", true, true},
+        {8, "KERN_NO_ACCESS", true, true},
+        {9, "KERN_MEMORY_FAILURE", true, true},
+        {10, "KERN_MEMORY_ERROR", true, true},
+        {USPI_MACH_GENERAL_FAULT, "EXC_I386_GPFLT", true, false},
+        {USPI_MACH_ALIGNMENT, "EXC_ARM_DA_ALIGN", false, true},
+        {0x102, "EXC_ARM_DA_DEBUG", false, true},
+        {0x103, "EXC_ARM_SP_ALIGN", false, true},
+        {0x105, "EXC_ARM_PAC_FAIL", false, true},
+    };
+    const bool is_x86 = arch == USP_ARCH_X86_64 || arch == USP_ARCH_I386;
+    if (exception != USPI_MACH_BAD_ACCESS) return NULL;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (known[i].code == code && (is_x86 ? known[i].is_x86 : known[i].is_arm)) return known[i].name;
     }
     return NULL;
 }

@@ -74,31 +74,6 @@ static void put_notes(struct uspi_crash_kit *kit) {
     }
 }
 
-/* Names of Mach exceptions (xnu osfmk/mach/exception_types.h). */
-static const char *const mach_exceptions[] = {
-    "", "EXC_BAD_ACCESS", "EXC_BAD_INSTRUCTION", "EXC_ARITHMETIC", "EXC_EMULATION", "EXC_SOFTWARE", "EXC_BREAKPOINT"};
-
-static void put_mach_exception(struct uspi_crash_kit *kit, const struct uspi_os_crash *crash) {
-    char sentence[128];
-    struct uspi_text text = uspi_text_in(sentence, sizeof sentence);
-    if (crash->exception == 0) return;
-    uspi_put_string(&text, "Mach exception ");
-    if (crash->exception < sizeof mach_exceptions / sizeof *mach_exceptions) {
-        uspi_put_string(&text, mach_exceptions[crash->exception]);
-    } else {
-        uspi_put_decimal(&text, crash->exception, 0);
-    }
-    uspi_put_string(&text, ", code ");
-    uspi_put_hex(&text, crash->exception_codes[0], 1);
-    /* xnu osfmk/mach/kern_return.h */
-    if (crash->exception == 1 && crash->exception_codes[0] == 1) uspi_put_string(&text, " (KERN_INVALID_ADDRESS)");
-    if (crash->exception == 1 && crash->exception_codes[0] == 2) uspi_put_string(&text, " (KERN_PROTECTION_FAILURE)");
-    uspi_put_string(&text, ", subcode ");
-    uspi_put_hex(&text, crash->exception_codes[1], 1);
-    (void)uspi_text_end(&text);
-    put_note(kit, USP_NOTE_RECORDER, 0, "", sentence);
-}
-
 /* Puts the exception of the crashed thread. Another thread's has not ended the program. */
 static void put_exception(struct uspi_crash_kit *kit, uint64_t thread) {
     const struct uspi_crash_exception *e = &kit->thrown;
@@ -266,6 +241,8 @@ void uspi_crash_record(void *context, const struct uspi_os_crash *crash, uint64_
         .thread = crash->thread,
         .sender = crash->sender > 0 ? (uint64_t)crash->sender : 0,
         .started = kit->started,
+        .mach_exception = crash->exception,
+        .mach_codes = {crash->exception_codes[0], crash->exception_codes[1]},
     };
     kit->deadline = deadline;
     /* The first report's file was made beforehand. */
@@ -275,7 +252,6 @@ void uspi_crash_record(void *context, const struct uspi_os_crash *crash, uint64_
     put_process(kit, crash);
     uspi_raw_put_crash(&kit->sink, &what);
     put_notes(kit);
-    put_mach_exception(kit, crash);
     put_exception(kit, crash->thread);
     put_crashed_thread(kit, crash, &copy);
     uspi_crash_forget_pages(kit);

@@ -75,14 +75,19 @@ bool uspi_report_find_cause(const struct uspi_report *report, struct uspi_report
     const bool has_fault = (info->flags & USP_SNAPSHOT_FAULT) != 0;
     const struct uspi_signal_code *code = uspi_signal_code_of(info->os, info->signal, info->signal_code);
     memset(cause, 0, sizeof *cause);
-    cause->type = usp_signal_string(info->os, info->signal);
-    if (cause->type == NULL || info->crash == NULL || info->crash[0] == '\0') return false;
+    const char *exception = uspi_mach_exception_name(info->mach_exception);
+    cause->signal = usp_signal_string(info->os, info->signal);
+    if (cause->signal == NULL || info->crash == NULL || info->crash[0] == '\0') return false;
+    cause->is_exception = exception != NULL;
+    cause->type = exception != NULL ? exception : cause->signal;
     cause->message = info->crash;
-    cause->codes[0] = (uint64_t)(int64_t)info->signal_code;
-    cause->codes[1] = has_fault ? info->fault_address : 0;
+    cause->codes[0] = exception != NULL ? info->mach_codes[0] : (uint64_t)(int64_t)info->signal_code;
+    cause->codes[1] = exception != NULL ? info->mach_codes[1] : has_fault ? info->fault_address : 0;
+    const char *subtype = code != NULL ? code->name : NULL;
+    if (exception != NULL) subtype = uspi_mach_code_name(info->arch, info->mach_exception, info->mach_codes[0]);
     struct uspi_text text = uspi_text_in(cause->subtype, sizeof cause->subtype);
-    if (code != NULL) {
-        uspi_put_string(&text, code->name);
+    if (subtype != NULL) {
+        uspi_put_string(&text, subtype);
         if (has_fault) uspi_put_string(&text, " at ");
         if (has_fault) uspi_put_hex(&text, info->fault_address, 16);
     }
@@ -115,12 +120,16 @@ struct uspi_span uspi_report_register_name(const struct uspi_backend *backend, u
 
 /* ---- the sections ---- */
 
-/* Writes the signal that ended the process, and the number of the thread that got it. */
+/* Writes what ended the process, and the number of the thread that got the signal. */
 static void put_exception(struct uspi_report *report) {
     struct uspi_text *text = &report->text;
     struct uspi_report_cause cause;
     if (!uspi_report_find_cause(report, &cause)) return;
-    put_field(text, "Exception Type:", cause.type);
+    put_key(text, "Exception Type:");
+    uspi_put_string(text, cause.type);
+    if (cause.is_exception) uspi_put(text, " (", 2);
+    if (cause.is_exception) uspi_put_string(text, cause.signal);
+    uspi_put_string(text, cause.is_exception ? ")\n" : "\n");
     if (cause.subtype[0] != '\0') put_field(text, "Exception Subtype:", cause.subtype);
     put_field(text, "Exception Message:", cause.message);
     put_field(text, "Exception Codes:", cause.code_text);
@@ -128,7 +137,7 @@ static void put_exception(struct uspi_report *report) {
     uspi_put_string(text, "SIGNAL ");
     uspi_put_decimal(text, report->info->signal, 0);
     uspi_put(text, " ", 1);
-    uspi_put_string(text, cause.type);
+    uspi_put_string(text, cause.signal);
     uspi_put(text, "\n", 1);
     const size_t crashed = uspi_report_crashed_number(report);
     if (crashed != SIZE_MAX) {

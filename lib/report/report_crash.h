@@ -18,12 +18,14 @@ bool uspi_report_is_crashed(const struct uspi_report *report, const struct usp_s
 /* Returns the number of the thread that crashed; SIZE_MAX: none. */
 size_t uspi_report_crashed_number(const struct uspi_report *report);
 
-/* Why the process ended: by a signal, not by an exception of Mach. The type is the signal, the codes are si_code, whose
- * numbers are the system's, and the fault address. */
+/* Why the process ended. Of a Mach exception, the type is its name and the codes are its own. Otherwise the type is the
+ * signal, the codes are si_code, whose numbers are the system's, and the fault address. */
 struct uspi_report_cause {
-    const char *type;    /* "SIGSEGV" */
-    const char *message; /* the same in words */
-    char subtype[64];    /* "SEGV_MAPERR at 0x0000000000000008"; "": not known */
+    const char *type;    /* "EXC_BAD_ACCESS", "SIGSEGV" */
+    const char *signal;  /* "SIGSEGV" */
+    bool is_exception;   /* of Mach */
+    const char *message; /* the cause in words */
+    char subtype[64];    /* "KERN_INVALID_ADDRESS at 0x0000000000000008", "SEGV_MAPERR at …"; "": not known */
     uint64_t codes[2];
     char code_text[64]; /* the codes in hexadecimal */
 };

@@ -98,6 +98,7 @@ static void put_cause(struct ips *ips) {
     if (uspi_report_find_cause(ips->report, &cause)) {
         uspi_json_begin_object(json, "exception");
         uspi_json_string(json, "type", cause.type);
+        if (cause.is_exception) uspi_json_string(json, "signal", cause.signal);
         if (cause.subtype[0] != '\0') uspi_json_string(json, "subtype", cause.subtype);
         uspi_json_string(json, "codes", cause.code_text);
         uspi_json_begin_array(json, "rawCodes");
@@ -109,7 +110,7 @@ static void put_cause(struct ips *ips) {
         uspi_json_begin_object(json, "termination");
         uspi_json_string(json, "namespace", "SIGNAL");
         uspi_json_number(json, "code", ips->report->info->signal);
-        uspi_json_string(json, "indicator", cause.type);
+        uspi_json_string(json, "indicator", cause.signal);
         uspi_json_end_object(json);
     }
     if (crashed != SIZE_MAX) uspi_json_number(json, "faultingThread", crashed);

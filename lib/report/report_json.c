@@ -3,6 +3,8 @@
  * there. */
 #include "lib/report/report.h"
 
+#include "lib/base/signal_names.h"
+
 const char *uspi_frame_kind_name(uint32_t kind) {
     switch (kind) {
     case USP_FRAME_KIND_INTERRUPTED: return "interrupted";
@@ -39,6 +41,19 @@ static const char *os_name(uint32_t os) {
     }
 }
 
+static void put_mach_exception(struct uspi_json *json, const struct usp_snapshot_info *info) {
+    const char *name = uspi_mach_exception_name(info->mach_exception);
+    const char *code = uspi_mach_code_name(info->arch, info->mach_exception, info->mach_codes[0]);
+    if (info->mach_exception == 0) return;
+    uspi_json_begin_object(json, "mach_exception");
+    uspi_json_number(json, "number", info->mach_exception);
+    if (name != NULL) uspi_json_string(json, "name", name);
+    uspi_json_address(json, "code", info->mach_codes[0]);
+    if (code != NULL) uspi_json_string(json, "code_name", code);
+    uspi_json_address(json, "subcode", info->mach_codes[1]);
+    uspi_json_end_object(json);
+}
+
 static void put_process(struct uspi_json *json, const struct usp_snapshot_info *info) {
     uspi_json_begin_object(json, "process");
     uspi_json_string(json, "arch", usp_arch_string(info->arch));
@@ -56,6 +71,7 @@ static void put_process(struct uspi_json *json, const struct usp_snapshot_info *
         uspi_json_integer(json, "signal_code", info->signal_code);
         uspi_json_string(json, "crash", info->crash);
     }
+    put_mach_exception(json, info);
     if (info->crashed_thread != 0) uspi_json_number(json, "crashed_thread", info->crashed_thread);
     if ((info->flags & USP_SNAPSHOT_FAULT) != 0) uspi_json_address(json, "fault_address", info->fault_address);
     uspi_json_number(json, "threads_missed", info->missed);

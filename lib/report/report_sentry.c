@@ -121,15 +121,23 @@ static void put_mechanism(struct sentry *sentry, const struct uspi_report_cause 
     const struct usp_snapshot_info *info = sentry->report->info;
     const struct uspi_signal_code *code = uspi_signal_code_of(info->os, info->signal, info->signal_code);
     uspi_json_begin_object(json, "mechanism");
-    uspi_json_string(json, "type", "signalhandler");
+    uspi_json_string(json, "type", cause->is_exception ? "mach" : "signalhandler");
     uspi_json_string(json, "description", cause->message);
     uspi_json_bool(json, "handled", false);
     uspi_json_bool(json, "synthetic", true);
     uspi_json_begin_object(json, "meta");
+    if (cause->is_exception) {
+        uspi_json_begin_object(json, "mach_exception");
+        uspi_json_number(json, "exception", info->mach_exception);
+        uspi_json_number(json, "code", cause->codes[0]);
+        uspi_json_number(json, "subcode", cause->codes[1]);
+        uspi_json_string(json, "name", cause->type);
+        uspi_json_end_object(json);
+    }
     uspi_json_begin_object(json, "signal");
     uspi_json_number(json, "number", info->signal);
     uspi_json_integer(json, "code", info->signal_code);
-    uspi_json_string(json, "name", cause->type);
+    uspi_json_string(json, "name", cause->signal);
     if (code != NULL) uspi_json_string(json, "code_name", code->name);
     uspi_json_end_object(json);
     uspi_json_end_object(json);
@@ -155,7 +163,7 @@ static void put_thrown(struct sentry *sentry) {
     uspi_json_end_object(json);
 }
 
-/* Writes the exception: the signal, with the stack of the thread that crashed. The first message says more to people
+/* Writes the exception: Mach's, or the signal, with the stack of the thread that crashed. The first message says more to people
  * than the signal's code. */
 static void put_exception(struct sentry *sentry, const struct uspi_report_cause *cause) {
     struct uspi_json *json = &sentry->json;

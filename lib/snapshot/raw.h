@@ -49,6 +49,7 @@ enum uspi_raw_type {
 #define USPI_RAW_QUEUE_SIZE     4u
 #define USPI_RAW_LOCK_SIZE      24u
 #define USPI_RAW_CRASH_SIZE     64u
+#define USPI_RAW_MACH_SIZE      24u /* after that: a Mach exception */
 #define USPI_RAW_NOTE_SIZE      24u
 #define USPI_RAW_EXCEPTION_SIZE 24u
 
@@ -68,6 +69,8 @@ struct uspi_raw_crash {
     uint64_t thread;                /* the thread that got the signal */
     uint64_t sender;                /* the process that sent it; 0: none */
     uint64_t started;               /* when the program began to record: ns since 1970-01-01 UTC; 0 unknown */
+    uint32_t mach_exception;        /* which became the signal; 0: none, or not known */
+    uint64_t mach_codes[2];         /* its code and subcode */
 };
 
 enum uspi_raw_lock_flags {

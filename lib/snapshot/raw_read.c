@@ -288,13 +288,27 @@ static int read_frames(struct reading *r, const struct record *record, struct ra
 }
 
 static int read_crash(struct reading *r, const struct record *record) {
-    uint64_t v[10];
-    int status = load_all(r, record, "4444888888", v);
+    uint64_t v[14] = {0};
+    /* Records without an exception end before it. */
+    const bool has_exception = record->payload.size >= USPI_RAW_CRASH_SIZE + USPI_RAW_MACH_SIZE;
+    int status = load_all(r, record, has_exception ? "44448888884488" : "4444888888", v);
     if (status != USP_OK) return status;
     if (r->crash == NULL) r->crash = malloc(sizeof *r->crash);
     if (r->crash == NULL) return USP_ERROR_NO_MEMORY;
     *r->crash = (struct uspi_raw_crash){
-        (uint32_t)v[0], (int32_t)(uint32_t)v[1], (uint32_t)v[2], (uint32_t)v[3], v[4], v[5], v[6], v[7], v[8], v[9]};
+        .signal = (uint32_t)v[0],
+        .code = (int32_t)(uint32_t)v[1],
+        .flags = (uint32_t)v[2],
+        .access = (uint32_t)v[3],
+        .fault_address = v[4],
+        .place_low = v[5],
+        .place_high = v[6],
+        .thread = v[7],
+        .sender = v[8],
+        .started = v[9],
+        .mach_exception = (uint32_t)v[10],
+        .mach_codes = {v[12], v[13]},
+    };
     return USP_OK;
 }
 
@@ -539,6 +553,9 @@ static bool describe_crash(struct reading *r, struct uspi_snapshot_source *sourc
     source->info.signal = crash->signal;
     source->info.signal_code = crash->code;
     source->info.crashed_thread = crash->thread;
+    source->info.mach_exception = crash->mach_exception;
+    source->info.mach_codes[0] = crash->mach_codes[0];
+    source->info.mach_codes[1] = crash->mach_codes[1];
     source->info.flags &= ~(uint32_t)USP_SNAPSHOT_FAULT;
     if (has_address) source->info.flags |= USP_SNAPSHOT_FAULT;
     source->info.fault_address = has_address ? crash->fault_address : 0;

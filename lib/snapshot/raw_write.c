@@ -212,7 +212,8 @@ static void put_snapshot_thread(struct uspi_raw_sink *sink, const struct usp_sna
 }
 
 void uspi_raw_put_crash(struct uspi_raw_sink *sink, const struct uspi_raw_crash *crash) {
-    begin_record(sink, USPI_RAW_CRASH, USPI_RAW_CRASH_SIZE);
+    const bool has_exception = crash->mach_exception != 0;
+    begin_record(sink, USPI_RAW_CRASH, USPI_RAW_CRASH_SIZE + (has_exception ? USPI_RAW_MACH_SIZE : 0));
     put32(sink, crash->signal);
     put32(sink, (uint32_t)crash->code);
     put32(sink, crash->flags);
@@ -223,6 +224,12 @@ void uspi_raw_put_crash(struct uspi_raw_sink *sink, const struct uspi_raw_crash 
     put64(sink, crash->thread);
     put64(sink, crash->sender);
     put64(sink, crash->started);
+    if (has_exception) {
+        put32(sink, crash->mach_exception);
+        put32(sink, 0);
+        put64(sink, crash->mach_codes[0]);
+        put64(sink, crash->mach_codes[1]);
+    }
     end(sink);
 }
 

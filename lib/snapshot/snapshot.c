@@ -511,6 +511,8 @@ int usp_snapshot_create_process(int64_t pid, const struct usp_snapshot_options *
 
 const char *usp_signal_string(uint32_t os, uint32_t signal) { return uspi_signal_name(os, signal); }
 
+const char *usp_mach_exception_string(uint32_t exception) { return uspi_mach_exception_name(exception); }
+
 void usp_snapshot_free(struct usp_snapshot *snapshot) {
     if (snapshot == NULL) return;
     if (snapshot->mapped != NULL) uspi_mapped_code_clear(snapshot->mapped);

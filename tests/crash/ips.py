@@ -40,8 +40,14 @@ def registers_of(state):
     return values
 
 
-def check_cause(process, exception, subtype):
-    same('exception', exception, process['signal_name'])
+def check_cause(process, exception, subtype, signal=None):
+    """A Mach exception is the type, with the signal beside it; its code is the subtype."""
+    mach = process.get('mach_exception')
+    if mach:
+        same('exception', (exception, signal), (mach['name'], process['signal_name']))
+        same('subtype', subtype, f"{mach['code_name']} at {int(mach['subcode'], 16):#018x}")
+        return
+    same('exception', (exception, signal), (process['signal_name'], None))
     word = re.search(r'\(([A-Z]+_[A-Z_]+)\)', process['crash'])
     address = f" at {int(process['fault_address'], 16):#018x}" if 'fault_address' in process else ''
     same('subtype', subtype, word.group(1) + address)
@@ -54,8 +60,12 @@ def check_ips(stacks, text):
     same('incident', header['incident_id'], body['incident'])
     process = stacks['process']
     same('process', (body['pid'], body['procPath']), (process['pid'], process['program']))
-    check_cause(process, body['exception']['type'], body['exception']['subtype'])
-    same('codes', body['exception']['rawCodes'], [process['signal_code'], int(process.get('fault_address', '0x0'), 16)])
+    check_cause(process, body['exception']['type'], body['exception']['subtype'], body['exception'].get('signal'))
+    mach = process.get('mach_exception')
+    same('codes', body['exception']['rawCodes'],
+         [int(mach['code'], 16), int(mach['subcode'], 16)] if mach else
+         [process['signal_code'], int(process.get('fault_address', '0x0'), 16)])
+    same('indicator', body['termination']['indicator'], process['signal_name'])
     same('codes in words', body['exception']['codes'],
          ', '.join(f'0x{code % 2**64:016x}' for code in body['exception']['rawCodes']))
     same('termination', body['termination']['code'], process['signal'])
@@ -86,9 +96,14 @@ def check_ips(stacks, text):
          sum(thread.get('omitted', 0) > 0 for thread in stacks['threads']))
 
 
+def cause_of(fields):
+    kind, signal = re.fullmatch(r'(\w+)(?: \((\w+)\))?', fields['Exception Type']).groups()
+    return kind, fields['Exception Subtype'], signal
+
+
 def check_text(stacks, text):
     fields = dict(re.findall(r'^([A-Z][\w/ ]+): +(.*)$', text, re.M))
-    check_cause(stacks['process'], fields['Exception Type'], fields['Exception Subtype'])
+    check_cause(stacks['process'], *cause_of(fields))
     same('message', fields['Exception Message'], stacks['process']['crash'])
     same('thread', fields['Triggered by Thread'], '0')
     same('version', fields['Report Version'], '104')
@@ -120,13 +135,15 @@ def check_peer(stacks, lineless, ips, text):
         if 'registers' in known:
             wanted = expected_registers(known)
             same(f'its registers of thread {i}', {r.name: r.value for r in report.registers if r.name in wanted}, wanted)
-        check_cause(stacks['process'], report.exception_type, report.exception_subtype)
+        signal = body['exception'].get('signal')
+        check_cause(stacks['process'], report.exception_type, report.exception_subtype, signal)
         if i == 0:
             str(report)
     header = '{"bug_type": "109", "timestamp": "2026-01-01 00:00:00.00 +0000"}\n'
     report = get_crash_report_from_buf(header + text, 'it.crash')
     same('its thread of .crash', report.faulting_thread, 0)
-    check_cause(stacks['process'], report.exception_type, report.exception_subtype)
+    check_cause(stacks['process'], *cause_of({'Exception Type': report.exception_type,
+                                              'Exception Subtype': report.exception_subtype}))
     crashed = lineless['threads'][0]
     if crashed['omitted'] == 0:  # it stops at the line that counts them
         frames = [(frame.symbol, frame.symbol_offset) for frame in report.frames if frame.symbol]

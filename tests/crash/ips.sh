@@ -6,8 +6,14 @@
 set -euo pipefail
 # shellcheck source=tests/crash/common.sh
 . "$(dirname "$0")/common.sh"
-for way in segv workers noted overflow abort deaf deadlock; do
-  crash "$way"
+for way in segv workers noted overflow abort deaf deadlock mach; do
+  if [[ $way == mach ]]; then
+    crash segv
+    python3 "$top/tests/crash/mach.py" "$raw" mach.raw 1
+    raw=mach.raw
+  else
+    crash "$way"
+  fi
   run $status stack --json "$raw"
   cp out it.json
   run $status stack --json --no-lines "$raw"
@@ -30,7 +36,13 @@ for way in segv workers noted overflow abort deaf deadlock; do
     grep -E $'^[0-9]+ .*\t' out >shown
     [[ $way == overflow || $way == abort ]] || cmp -s frames shown ||
       fail "$way: unspool report reads other frames of $style: $(diff frames shown | head)"
-    out_has '^Exception Type: +SIG(SEGV|ABRT)$'
+    if [[ $way == mach ]]; then
+      out_has '^Exception Type: +EXC_BAD_ACCESS \(SIGSEGV\)$'
+      out_has '^Exception Subtype: +KERN_INVALID_ADDRESS at 0x0000000000000000$'
+      out_has '^Exception Codes: +0x0000000000000001, 0x0000000000000000$'
+    else
+      out_has '^Exception Type: +SIG(SEGV|ABRT)$'
+    fi
     out_has '^Triggered by Thread: +0$'
     out_has '^Thread 0 crashed with '
     run 0 symbolize --quiet --log nameless.$style --search "${crasher%/*}"

@@ -61,11 +61,16 @@ def check_exception(stacks, event, notes):
     process = stacks['process']
     *thrown, signal = event['exception']['values']
     messages = [note for note in notes if note['kind'] == 'message']
-    same('type', signal['type'], process['signal_name'])
+    mach = process.get('mach_exception')
+    same('type', signal['type'], mach['name'] if mach else process['signal_name'])
     same('value', signal['value'], messages[0]['text'] if messages else process['crash'])
     mechanism = signal['mechanism']
     same('cause', mechanism['description'], process['crash'])
     same('handled', mechanism['handled'], False)
+    same('mechanism', mechanism['type'], 'mach' if mach else 'signalhandler')
+    same('Mach exception', mechanism['meta'].get('mach_exception'),
+         {'exception': mach['number'], 'code': address(mach['code']), 'subcode': address(mach['subcode']),
+          'name': mach['name']} if mach else None)
     facts = mechanism['meta']['signal']
     same('signal', (facts['number'], facts['code'], facts['name']),
          (process['signal'], process['signal_code'], process['signal_name']))
@@ -96,7 +101,7 @@ def check_event(stacks, event):
     process, notes = stacks['process'], stacks.get('notes', [])
     same('event_id', bool(re.fullmatch(r'[0-9a-f]{32}', event['event_id'])), True)
     same('platform', (event['platform'], event['contexts']['os']['name'], event['contexts']['device']['arch']),
-         ('native', 'Linux', process['arch']))
+         ('cocoa' if process['os'] == 'darwin' else 'native', process['os'].capitalize(), process['arch']))
     if 'crash' in process:
         same('time', round(event['timestamp'] * 1e6), process['time_ns'] // 1000)
         same('level', event['level'], 'fatal')

@@ -10,8 +10,14 @@ check() {
   "${USP_SENTRY_PYTHON:-python3}" "$top/tests/crash/sentry.py" ${USP_SENTRY_PYTHON:+--peer} ||
     fail "$1: the event is wrong"
 }
-for way in segv workers noted overflow thrown assert raise deaf deadlock; do
-  crash "$way"
+for way in segv workers noted overflow thrown assert raise deaf deadlock mach; do
+  if [[ $way == mach ]]; then
+    crash segv
+    python3 "$top/tests/crash/mach.py" "$raw" mach.raw 2
+    raw=mach.raw
+  else
+    crash "$way"
+  fi
   for flags in "" --no-symbols; do
     # shellcheck disable=SC2086 # words on purpose
     run $status stack --json $flags "$raw"
@@ -25,7 +31,11 @@ for way in segv workers noted overflow thrown assert raise deaf deadlock; do
   grep -q '"function": *"main"' out || fail "$way: symbolize --log does not name main"
   ! grep -q '"function": *"main"' it.sentry || fail "$way: the event has names"
   run 0 report --quiet it.sentry
-  out_has '^Exception Type: +(SIG(SEGV|ABRT)|Exception)$'
+  if [[ $way == mach ]]; then
+    out_has '^Exception Type: +EXC_BAD_ACCESS'
+  else
+    out_has '^Exception Type: +(SIG(SEGV|ABRT)|Exception)$'
+  fi
   out_has '^Thread [0-9]+ Crashed:$'
   out_has '^Thread [0-9]+ crashed with '
 done

@@ -660,6 +660,10 @@ static struct builder crash_report(const struct capture *c) {
     crash.place_low = 0x5000;
     crash.place_high = 0x6000;
     crash.access = 1;
+    /* Only a report of an Apple system has an exception, and a longer record. */
+    crash.mach_exception = 1;
+    crash.mach_codes[0] = 2;
+    crash.mach_codes[1] = UINT64_C(0xfedcba9876543210);
     uspi_raw_put_crash(&sink, &crash);
     uspi_raw_put_stack(&sink, &c->stack);
     for (size_t i = 0; i < usp_images_count(c->images); i++) uspi_raw_put_image(&sink, usp_images_get(c->images, i));
@@ -675,6 +679,9 @@ static void check_crash(const struct usp_snapshot *snapshot, const struct captur
     ck_assert_uint_eq(info->flags, USP_SNAPSHOT_FAULT);
     ck_assert_uint_eq(info->fault_address, 0x5008);
     ck_assert_uint_eq(info->crashed_thread, 7);
+    ck_assert_str_eq(usp_mach_exception_string(info->mach_exception), "EXC_BAD_ACCESS");
+    ck_assert_uint_eq(info->mach_codes[0], 2);
+    ck_assert_uint_eq(info->mach_codes[1], UINT64_C(0xfedcba9876543210));
     ck_assert_str_eq(info->crash, "SIGSEGV, the memory does not permit the access (SEGV_ACCERR), fault address 0x5008: "
                                   "memory that is readable, not writable, not executable");
     const struct usp_snapshot_note *note = usp_snapshot_get_note(snapshot, 0);

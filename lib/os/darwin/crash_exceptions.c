@@ -36,6 +36,7 @@ void uspi_darwin_exceptions_end(struct uspi_darwin_crash *c) { (void)c; }
 #else
 
 #include "arch/host.h"
+#include "lib/base/signal_names.h"
 #include "lib/object/macho.h"
 
 #include <mach/exception_types.h>
@@ -141,7 +142,6 @@ static kern_return_t set_ports(const struct uspi_darwin_crash *c, exception_mask
 
 /* ---- from the exception to the signal ---- */
 
-#define ALIGNMENT         0x101 /* EXC_ARM_DA_ALIGN */
 #define IS_X86            (USPI_HOST_ARCH == USP_ARCH_X86_64 || USPI_HOST_ARCH == USP_ARCH_I386)
 
 /* si_code of an arithmetic exception (xnu bsd/dev/arm/unix_signal.c, bsd/dev/i386/unix_signal.c; the codes are those of
@@ -164,8 +164,8 @@ static bool is_in_main_guard(const struct uspi_held *held, const struct usp_thre
 /* Finds signal and si_code (xnu bsd/uxkern/ux_exception.c). */
 static void find_signal(const struct exception *e, const struct uspi_held *held, struct uspi_os_crash *crash) {
     const bool is_protected = e->codes[0] == KERN_PROTECTION_FAILURE;
-    const bool is_general = IS_X86 && e->codes[0] == 13; /* EXC_I386_GPFLT */
-    crash->code = 1;                                     /* SEGV_MAPERR, ILL_ILLOPC, TRAP_BRKPT, BUS_ADRALN */
+    const bool is_general = IS_X86 && e->codes[0] == USPI_MACH_GENERAL_FAULT;
+    crash->code = 1; /* SEGV_MAPERR, ILL_ILLOPC, TRAP_BRKPT, BUS_ADRALN */
     switch (e->type) {
     case EXC_BAD_ACCESS:
         if (e->codes[0] == KERN_INVALID_ADDRESS) {
@@ -179,7 +179,7 @@ static void find_signal(const struct exception *e, const struct uspi_held *held,
         } else {
             crash->signal = SIGBUS;
             /* The kernel's own si_code says "misaligned" of all of them on arm. */
-            crash->code = e->codes[0] == ALIGNMENT ? 1 : 0;
+            crash->code = e->codes[0] == USPI_MACH_ALIGNMENT ? 1 : 0;
         }
         crash->has_address = !is_general;
         crash->address = is_general ? 0 : (usp_addr)e->codes[1];

@@ -42,20 +42,12 @@ static size_t find_value(const struct uspi_json_document *document, size_t node,
 
 /* ---- values ---- */
 
-/* Exceptions by their numbers: xnu osfmk/mach/exception_types.h. */
-static const char *const exceptions[] = {
-    NULL,           "EXC_BAD_ACCESS", "EXC_BAD_INSTRUCTION", "EXC_ARITHMETIC",    "EXC_EMULATION",
-    "EXC_SOFTWARE", "EXC_BREAKPOINT", "EXC_SYSCALL",         "EXC_MACH_SYSCALL",  "EXC_RPC_ALERT",
-    "EXC_CRASH",    "EXC_RESOURCE",   "EXC_GUARD",           "EXC_CORPSE_NOTIFY",
-};
-
 static const char *name_of(enum uspi_json_means meaning, uint64_t number) {
     if (meaning != USPI_MEANS_EXCEPTION && meaning != USPI_MEANS_SIGNAL) return NULL;
     if (number == 0) return "";
-    if (meaning == USPI_MEANS_SIGNAL) {
-        return number <= UINT32_MAX ? uspi_signal_name(USP_OS_DARWIN, (uint32_t)number) : NULL;
-    }
-    return number < sizeof exceptions / sizeof *exceptions ? exceptions[number] : NULL;
+    if (number > UINT32_MAX) return NULL;
+    return meaning == USPI_MEANS_SIGNAL ? uspi_signal_name(USP_OS_DARWIN, (uint32_t)number)
+                                        : uspi_mach_exception_name((uint32_t)number);
 }
 
 /* Larger codes are written in hexadecimal, as they are commonly known: 0x8badf00d. */

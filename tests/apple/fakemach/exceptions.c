@@ -62,8 +62,9 @@ START_TEST(test_exception) {
     ck_assert_uint_eq(info->missed, 0);
     ck_assert_uint_eq(info->crashed_thread, fake.threads[CALLER].id);
     ck_assert_uint_eq(info->fault_address, 0x10);
-    ck_assert(has_note(s, USP_NOTE_RECORDER, "",
-                       "Mach exception EXC_BAD_ACCESS, code 0x1 (KERN_INVALID_ADDRESS), subcode 0x10"));
+    ck_assert_str_eq(usp_mach_exception_string(info->mach_exception), "EXC_BAD_ACCESS");
+    ck_assert_uint_eq(info->mach_codes[0], INVALID);
+    ck_assert_uint_eq(info->mach_codes[1], 0x10);
     for (size_t i = 0; i < THREADS_OF_PROCESS; i++) {
         const struct usp_snapshot_thread *t = usp_snapshot_get_thread(s, i);
         const size_t at = (size_t)(t->info.thread.id - fake.threads[0].id);

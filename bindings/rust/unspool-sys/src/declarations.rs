@@ -914,8 +914,8 @@ structs! {
         pub crashed_thread: u64,
         pub fault_address: usp_addr,
         pub signal_code: i32,
-        pub reserved0: u32,
-        pub reserved: [u64; 2],
+        pub mach_exception: u32,
+        pub mach_codes: [u64; 2],
     }
 
     pub struct usp_snapshot_thread {
@@ -1269,6 +1269,7 @@ extern "C" {
     pub fn usp_line_source_string(source: u32) -> *const c_char;
     pub fn usp_lines_init(lines: *mut usp_lines, frames: *mut usp_source_frame, capacity: u32);
     pub fn usp_lock_kind_string(kind: u32) -> *const c_char;
+    pub fn usp_mach_exception_string(exception: u32) -> *const c_char;
     pub fn usp_mangling_of(name: *const c_char) -> u32;
     pub fn usp_memory_init_self(memory: *mut usp_memory);
     pub fn usp_monitor_answer(monitor: *mut usp_monitor);
