@@ -404,7 +404,7 @@ START_TEST(json_nodes) {
     check_json("[\"a\\\"", "~");
     check_json("[\"a\nb\"]", "!");
     check_json("[maybe]", "!");
-    check_json("[1E5, -0.5e+3]", "[nn]");
+    check_json("[1E5, -0.5e+3]", "[nn].");
     check_json("[1x]", "!");
     check_json("[e1]", "!");
     check_json("[+1]", "!");
