@@ -3,6 +3,12 @@
 # Shared by the test scripts, which source it. Each runs in the folder of the build, as in make check, or anywhere if it
 # examines only the source.
 
+# Signals that the caller ignores (nohup, a shell's background) would be ignored by all that a script starts, and a shell
+# cannot change that.
+if [[ -n $(trap -p HUP INT QUIT PIPE TERM) ]] && env --default-signal true 2>/dev/null; then
+  exec env --default-signal "$BASH" "$0" "$@"
+fi
+
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 started_in=$PWD
 failures=0
