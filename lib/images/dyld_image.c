@@ -52,6 +52,7 @@ struct image {
     size_t command_size;
     uint64_t linkedit_offset, size; /* of the made file */
     struct uspi_dyld_linkedit linkedit;
+    const uint8_t *tables; /* the bytes of the made __LINKEDIT: linkedit.bytes, or in the file's own memory */
 };
 
 static void close_image(void *context) {
@@ -87,7 +88,7 @@ static int read_image(void *context, uint64_t at, void *to, size_t n) {
         if (status != USP_OK) return status;
     }
     copy_overlap(image->commands, 0, image->command_size, at, bytes, n);
-    copy_overlap(image->linkedit.bytes, image->linkedit_offset, image->linkedit.size, at, bytes, n);
+    copy_overlap(image->tables, image->linkedit_offset, image->linkedit.size, at, bytes, n);
     return USP_OK;
 }
 
@@ -285,6 +286,7 @@ static int make_image(struct image *image, struct uspi_error *error) {
     if (status == USP_OK) status = copy_commands(image, error);
     if (status == USP_OK) status = uspi_dyld_linkedit_make(&image->source, &image->linkedit);
     if (status != USP_OK) return status;
+    image->tables = image->linkedit.bytes;
     image->linkedit_offset = image->size;
     image->size += image->linkedit.size;
     place_tables(image);
@@ -327,6 +329,17 @@ static int open_stubs(const struct uspi_dyld_source *source, struct uspi_file **
     return status;
 }
 
+/* Frees the made __LINKEDIT once the file has it in its memory: it is the most that an image takes. */
+static void keep_once(struct image *image, const struct uspi_file *file) {
+    const struct uspi_dyld_linkedit *linkedit = &image->linkedit;
+    if (linkedit->size == 0) return;
+    const uint8_t *there = uspi_bytes_in_place(uspi_file_bytes(file), image->linkedit_offset, linkedit->size);
+    if (there == NULL) return;
+    image->tables = there;
+    free(image->linkedit.bytes);
+    image->linkedit.bytes = NULL;
+}
+
 static int open_image(const struct uspi_dyld_source *source, struct uspi_file **file, struct uspi_error *error) {
     struct image *image = calloc(1, sizeof *image);
     if (image == NULL) return USP_ERROR_NO_MEMORY;
@@ -335,6 +348,7 @@ static int open_image(const struct uspi_dyld_source *source, struct uspi_file **
     const struct uspi_made_bytes made = {
         .size = image->size, .read = read_image, .close = close_image, .context = image};
     if (status == USP_OK) status = make_file(source, &made, file);
+    if (status == USP_OK) keep_once(image, *file);
     if (status != USP_OK) close_image(image);
     return status;
 }

@@ -22,6 +22,10 @@
 #define NLIST_32 12
 #define NLIST_64 16
 
+/* How many symbols, and how many bytes of names, are read at once. */
+#define SYMBOLS_READ 64
+#define NAMES_READ   1024
+
 /* A symbol's number when it is not kept. */
 #define DROPPED UINT32_MAX
 
@@ -31,12 +35,18 @@ struct strings {
     uint32_t long_names; /* that were not read to their ends */
 };
 
+/* Bytes of a table of names: those of neighbouring symbols mostly follow one another. */
+struct names {
+    struct uspi_bytes all;
+    uint64_t from; /* offset of the bytes that were read */
+    size_t size;   /* their number; 0: none */
+    char bytes[NAMES_READ];
+};
+
 struct making {
     const struct uspi_dyld_source *source;
-    struct uspi_dyld_linkedit *linkedit;
+    struct uspi_dyld_linkedit *linkedit; /* its last table is that of the symbols while these are added */
     struct strings strings;
-    uint8_t *nlists; /* of the symbols that are kept */
-    size_t size, capacity;
     uint32_t *numbers; /* for each of the image's own symbols, its new number */
     uint64_t own_count;
 };
@@ -98,26 +108,62 @@ static int copy_tables(const struct making *making) {
 
 /* ---- symbols ---- */
 
-/* Adds the name at an offset of a table of names. *offset becomes its place among the names that are kept; 0 if it
- * cannot be read, is empty or says nothing. */
-static int add_name(struct strings *strings, struct uspi_bytes names, uint64_t at, uint32_t *offset) {
-    size_t room = 256;
-    int status;
-    *offset = 0;
-    if (strings->long_names > LONG_NAMES_MAX) return USP_OK;
-    do {
-        if (strings->size > STRINGS_MAX ||
-            !uspi_room_for(&strings->bytes, &strings->capacity, strings->size, room, 1)) {
-            return strings->size > STRINGS_MAX ? USP_OK : USP_ERROR_NO_MEMORY;
+/* Finds the name at an offset among the bytes that were read, or reads those from there on. Returns NULL when they do not
+ * have its end. */
+static const char *find_name(struct names *names, uint64_t at, size_t *length) {
+    for (unsigned is_read = 0; is_read < 2; is_read++) {
+        const uint64_t inside = at - names->from;
+        if (at >= names->from && inside < names->size) {
+            const char *name = names->bytes + (size_t)inside;
+            const char *end = memchr(name, 0, names->size - (size_t)inside);
+            if (end != NULL) *length = (size_t)(end - name);
+            if (end != NULL) return name;
         }
+        if (is_read != 0 || at >= names->all.size) break;
+        const uint64_t left = names->all.size - at;
+        names->from = at;
+        names->size = left < NAMES_READ ? (size_t)left : NAMES_READ;
+        if (uspi_bytes_read(names->all, at, names->bytes, names->size, "names", NULL) != USP_OK) names->size = 0;
+    }
+    return NULL;
+}
+
+/* Copies a name that is long, or has bytes beside it that cannot be read. Otherwise as add_name. */
+static int add_long_name(struct strings *strings, struct uspi_bytes names, uint64_t at, size_t *length) {
+    size_t room = NAMES_READ;
+    int status;
+    *length = 0;
+    do {
+        if (strings->size > STRINGS_MAX) return USP_OK;
+        if (!uspi_room_for(&strings->bytes, &strings->capacity, strings->size, room, 1)) return USP_ERROR_NO_MEMORY;
         status = uspi_bytes_string(names, at, strings->bytes + strings->size, room, "name", NULL);
         room *= 4;
     } while (status == USP_ERROR_FULL && room <= NAME_MAX_READ);
     strings->long_names += status == USP_ERROR_FULL;
-    const char *name = strings->bytes + strings->size;
-    if (status != USP_OK || name[0] == '\0' || strcmp(name, REDACTED) == 0) return USP_OK;
+    if (status == USP_OK) *length = strlen(strings->bytes + strings->size);
+    return USP_OK;
+}
+
+/* Adds the name at an offset of a table of names. *offset becomes its place among the names that are kept; 0 if it
+ * cannot be read, is empty or says nothing. */
+static int add_name(struct strings *strings, struct names *names, uint64_t at, uint32_t *offset) {
+    size_t length;
+    *offset = 0;
+    if (strings->long_names > LONG_NAMES_MAX) return USP_OK;
+    const char *name = find_name(names, at, &length);
+    if (name == NULL) {
+        int status = add_long_name(strings, names->all, at, &length);
+        if (status != USP_OK || length == 0) return status;
+        name = strings->bytes + strings->size;
+    } else {
+        if (strings->size > STRINGS_MAX) return USP_OK;
+        if (!uspi_room_for(&strings->bytes, &strings->capacity, strings->size, length + 1, 1))
+            return USP_ERROR_NO_MEMORY;
+        memcpy(strings->bytes + strings->size, name, length + 1);
+    }
+    if (length == 0 || strcmp(name, REDACTED) == 0) return USP_OK;
     *offset = (uint32_t)strings->size;
-    strings->size += strlen(name) + 1;
+    strings->size += length + 1;
     return USP_OK;
 }
 
@@ -126,34 +172,50 @@ static bool is_boundary(const struct making *making, const uint8_t *nlist) {
     return making->linkedit->starts.size == 0 && (nlist[4] & (USPI_N_STAB | USPI_N_TYPE)) == USPI_N_SECT;
 }
 
-/* Adds symbols from entries. numbers: NULL, or receives their numbers. */
-static int add_symbols(struct making *making, struct uspi_bytes entries, struct uspi_bytes names, uint64_t count,
-                       uint32_t *numbers) {
+/* Adds a symbol. *number becomes its number. */
+static int add_symbol(struct making *making, struct names *names, uint8_t *raw, uint32_t *number) {
+    struct uspi_dyld_linkedit *linkedit = making->linkedit;
     const size_t nlist = making->source->macho.wide ? NLIST_64 : NLIST_32;
-    for (uint64_t i = 0; i < count; i++) {
-        uint8_t raw[NLIST_64];
-        uint32_t name;
-        if (numbers != NULL) numbers[i] = DROPPED;
-        if (uspi_bytes_read(entries, i * nlist, raw, nlist, "symbol", NULL) != USP_OK) continue;
-        int status = add_name(&making->strings, names, uspi_le32(raw), &name);
-        if (status != USP_OK) return status;
-        if (name == 0 && !is_boundary(making, raw)) continue;
-        if (!uspi_room_for(&making->nlists, &making->capacity, making->size, nlist, 1)) return USP_ERROR_NO_MEMORY;
-        for (unsigned k = 0; k < 4; k++) raw[k] = (uint8_t)(name >> 8 * k);
-        memcpy(making->nlists + making->size, raw, nlist);
-        making->size += nlist;
-        struct uspi_dyld_linkedit *linkedit = making->linkedit;
-        if (numbers != NULL) numbers[i] = linkedit->symbol_count;
-        linkedit->symbol_count++;
-        if ((raw[4] & USPI_N_STAB) != 0 || (raw[4] & USPI_N_EXT) == 0) {
-            linkedit->local_count++;
-        } else if ((raw[4] & USPI_N_TYPE) == 0) {
-            linkedit->undefined_count++;
-        } else {
-            linkedit->external_count++;
-        }
+    uint32_t name;
+    *number = DROPPED;
+    int status = add_name(&making->strings, names, uspi_le32(raw), &name);
+    if (status != USP_OK || (name == 0 && !is_boundary(making, raw))) return status;
+    if (!uspi_room_for(&linkedit->bytes, &linkedit->capacity, linkedit->size, nlist, 1)) return USP_ERROR_NO_MEMORY;
+    for (unsigned k = 0; k < 4; k++) raw[k] = (uint8_t)(name >> 8 * k);
+    memcpy(linkedit->bytes + linkedit->size, raw, nlist);
+    linkedit->size += nlist;
+    linkedit->symbols.size += nlist;
+    *number = linkedit->symbol_count++;
+    if ((raw[4] & USPI_N_STAB) != 0 || (raw[4] & USPI_N_EXT) == 0) {
+        linkedit->local_count++;
+    } else if ((raw[4] & USPI_N_TYPE) == 0) {
+        linkedit->undefined_count++;
+    } else {
+        linkedit->external_count++;
     }
     return USP_OK;
+}
+
+/* Adds symbols from entries. numbers: NULL, or receives their numbers. */
+static int add_symbols(struct making *making, struct uspi_bytes entries, struct uspi_bytes strings, uint64_t count,
+                       uint32_t *numbers) {
+    const size_t nlist = making->source->macho.wide ? NLIST_64 : NLIST_32;
+    struct names names = {.all = strings};
+    int status = USP_OK;
+    for (uint64_t i = 0, read; status == USP_OK && i < count; i += read) {
+        uint8_t raw[SYMBOLS_READ * NLIST_64];
+        read = count - i < SYMBOLS_READ ? count - i : SYMBOLS_READ;
+        bool is_read = uspi_bytes_read(entries, i * nlist, raw, (size_t)read * nlist, "symbols", NULL) == USP_OK;
+        /* Some of them may be readable. */
+        if (!is_read) read = 1;
+        if (!is_read) is_read = uspi_bytes_read(entries, i * nlist, raw, nlist, "symbol", NULL) == USP_OK;
+        for (uint64_t k = 0; status == USP_OK && k < read; k++) {
+            uint32_t number = DROPPED;
+            if (is_read) status = add_symbol(making, &names, raw + (size_t)k * nlist, &number);
+            if (numbers != NULL) numbers[i + k] = number;
+        }
+    }
+    return status;
 }
 
 /* Adds the local symbols that the cache keeps apart from the image. */
@@ -217,13 +279,12 @@ int uspi_dyld_linkedit_make(const struct uspi_dyld_source *source, struct uspi_d
     bool has_room = uspi_room_for(&making.strings.bytes, &making.strings.capacity, 0, 1, 1);
     if (has_room) making.strings.bytes[making.strings.size++] = '\0';
     int status = has_room ? copy_tables(&making) : USP_ERROR_NO_MEMORY;
+    if (status == USP_OK) status = add_bytes(linkedit, NULL, 0, &linkedit->symbols);
     if (status == USP_OK) status = add_locals(&making);
     if (status == USP_OK) status = add_own(&making);
-    if (status == USP_OK) status = add_bytes(linkedit, making.nlists, making.size, &linkedit->symbols);
     if (status == USP_OK) status = add_indirect(&making);
     if (status == USP_OK) status = add_bytes(linkedit, making.strings.bytes, making.strings.size, &linkedit->strings);
     free(making.strings.bytes);
-    free(making.nlists);
     free(making.numbers);
     if (status == USP_OK) return USP_OK;
     free(linkedit->bytes);

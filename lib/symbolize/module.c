@@ -572,6 +572,11 @@ uint32_t uspi_module_withheld(struct uspi_module *module) {
 int uspi_module_explain_file(struct uspi_module *module, char *text, size_t size) {
     struct uspi_error error = {.text = ""};
     struct uspi_file *file = NULL;
+    uspi_lock_take(module->lock);
+    const bool is_open = module->file != NULL;
+    if (is_open) snprintf(text, size, "%s", uspi_file_path(module->file));
+    uspi_lock_give(module->lock);
+    if (is_open) return USP_OK;
     /* An earlier attempt to open it did not keep its reason. */
     int status = uspi_image_file_open(&module->image, module->places, &file, &error);
     snprintf(text, size, "%s", status == USP_OK ? uspi_file_path(file) : error.text);

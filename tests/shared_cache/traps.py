@@ -190,6 +190,21 @@ def test_13_pages_of_other_images(h):
     check(read[1] - read[0] <= most, 'bytes read:', read, 'most:', most)
 
 
+def test_13_an_image_is_read_once(h):
+    """One name in each of 60 images reads each image once, although the command then asks which files it used. An image
+    has 35 KB of symbols beside 32 KB in .symbols, with 106 KB of names: 13 pages of 16 KB, those of lists included."""
+    folder, path = os.path.join(h.work, 'read-once'), os.path.join(h.work, 'addresses')
+    os.mkdir(folder)
+    made = large_cache.Maker(folder, 60)
+    made.make()
+    with open(path, 'w') as file:
+        file.writelines('%#x\n' % made.address(n, 77) for n in range(60))
+    count, text = bytes_read(h, 'symbolize', '--shared-cache', made.path, '-f', path)
+    for n, line in enumerate(text.splitlines()):
+        check(large_cache.NAME % (n, 77) in line, line)
+    check(count is None or count <= 60 * 16 * 0x4000, 'bytes read:', count)
+
+
 def test_14_foreign_data_between_segments(h):
     """Other data lie between the segments of an image: they belong to no image, and no table reads across them."""
     for form in ('--header 0x140', '--header 0x228 --layout apart --locals symbols', '--header 0x1c8 --layout whole'):
