@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Notes which pages of generated code were read, and tells whether they have changed since. A program can replace code
+/* Notes which pages of generated code explorations read, and tells whether they have changed since. A program can replace code
  * that lies outside its images at any time; what was found out about it holds as long as all these pages stay the
  * same. */
 #ifndef USPI_SAMPLER_CODE_PAGES_H

@@ -148,7 +148,7 @@ static struct uspi_stopped_thread *find_stopped(const struct uspi_other_world *w
 }
 
 /* Forgets the cached rules if the generated code that they are for has changed since the last stop. Returns the memory
- * from which a walk reads code. */
+ * from which explorations read code. */
 static struct usp_memory checked_code(struct uspi_other_world *w) {
     if (w->pages == NULL) return w->memory;
     if (!w->is_code_checked) {
@@ -172,7 +172,7 @@ static int walk(struct uspi_other_world *w, struct uspi_stopped_thread *thread,
     target.os = uspi_os_kind();
     target.pac_mask = w->stopped.pac_mask;
     target.memory = (struct usp_memory){read_thread, &memory};
-    target.code = checked_code(w);
+    target.code = live;
     target.stack_low = thread->copy.stack_low;
     target.stack_high = thread->copy.stack_high;
     target.swift_task_slot = thread->copy.swift_task_slot;
@@ -183,10 +183,13 @@ static int walk(struct uspi_other_world *w, struct uspi_stopped_thread *thread,
     w->code.pid = w->pid;
     uspi_mapped_code_describe(&w->code, &target);
     if (completed.images == NULL) completed.images = w->images;
+    /* This may replace w->rules. */
+    const struct usp_memory explored = checked_code(w);
     const struct uspi_shortcuts shortcuts = {.rules = w->rules,
                                              .stack = thread->copy.parts[0],
                                              .parts = thread->copy.parts,
                                              .beside = w->tables,
+                                             .explored = explored,
                                              .lacks_registers = thread->copy.lacks_registers};
     int status = uspi_unwind(&target, &thread->copy.registers, false, &shortcuts, &completed, stack);
     stack->stopped_ns = thread->copy.stopped_ns;

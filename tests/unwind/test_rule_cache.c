@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests kept unwind rules: their packed form, the places of a cache and who may see them, threads that write and read
- * the same places, and walks from rule to rule against the same rules applied one by one. test_linux_rules.c tests that
+ * the same places, walks from rule to rule against the same rules applied one by one, and which code explorations read
+ * again. test_linux_rules.c tests that
  * a rule is used only for its own code. */
 #include <check.h>
 #include <pthread.h>
@@ -10,6 +11,8 @@
 #include "lib/unwind/code/explore.h"
 #include "lib/unwind/frame/apply.h"
 #include "lib/unwind/rule_cache/kept_rules.h"
+#include "lib/unwind/unwind.h"
+#include "tests/support/golden.h"
 #include "tests/support/range.h"
 #include "tests/support/suite.h"
 #include "tests/support/under.h"
@@ -640,11 +643,60 @@ START_TEST(what_was_not_found) {
 }
 END_TEST
 
+/* ---- explorations ---- */
+
+#define FUNCTION UINT64_C(0x40001000)
+#define INSIDE   (FUNCTION + 0x200) /* where the function is interrupted */
+#define CALLED   (FUNCTION + 0x405) /* after its call */
+#define HEAP     UINT64_C(0x50000100)
+
+/* Reads code for explorations, and counts what was read at the function's start and in the heap. */
+struct explored {
+    struct target_image *memory;
+    unsigned at_start, in_heap;
+};
+
+static int read_explored(void *context, usp_addr from, void *to, size_t n) {
+    struct explored *explored = context;
+    if (from <= FUNCTION && FUNCTION - from < n) explored->at_start++;
+    if (from <= HEAP && from + n > HEAP - 16) explored->in_heap++;
+    return image_read(explored->memory, from, to, n);
+}
+
+/* A function was interrupted after a jump, at an instruction from which no path returns. Its caller proves itself: from
+ * the start of the function that it calls, a path leads to the pc. That path is explored once. The word at sp points to
+ * a heap, to something that looks like a call: explorations must not read it, or each change of the heap would empty
+ * the cache. */
+START_TEST(explored_once) {
+    struct fixture *f = begin(USP_ARCH_X86_64, USP_OS_LINUX);
+    struct explored explored = {.memory = &f->memory};
+    const struct uspi_shortcuts shortcuts = {.rules = uspi_rule_cache_create(64, true, NULL),
+                                             .explored = {read_explored, &explored}};
+    ck_assert_ptr_nonnull(shortcuts.rules);
+    CODE8(&f->memory, FUNCTION, /* sub rsp, 24; jmp INSIDE */ 0x48, 0x83, 0xec, 0x18, 0xe9, 0xf7, 1, 0, 0);
+    CODE8(&f->memory, INSIDE, /* ud2 */ 0x0f, 0x0b);
+    CODE8(&f->memory, CALLED - 5, /* call FUNCTION; ud2 */ 0xe8, 0xfb, 0xfb, 0xff, 0xff, 0x0f, 0x0b);
+    CODE8(&f->memory, HEAP - 2, /* call rax */ 0xff, 0xd0, 0x90, 0x90);
+    WORDS(&f->memory, STACK, 8, HEAP, 0, 0, CALLED, 0, 0, 0, 0);
+    set_registers(f, INSIDE, STACK, 0);
+    for (unsigned i = 0; i < 2; i++) {
+        explored.at_start = 0;
+        ck_assert_int_eq(uspi_unwind(&f->target, &f->registers, false, &shortcuts, &f->options, &f->stack), USP_OK);
+        ck_assert_uint_ge(f->stack.count, 2);
+        ck_assert_uint_eq(f->frames[1].pc, CALLED);
+        ck_assert_uint_eq(f->frames[0].cfa, STACK + 32);
+        ck_assert_int_eq(explored.at_start == 0, i > 0);
+        ck_assert_uint_eq(explored.in_heap, 0);
+    }
+    free(shortcuts.rules);
+}
+END_TEST
+
 int main(void) {
     TCase *tests = tcase_create("rules");
     add_tests(tests, usual_rules_survive, the_explorers_rules_survive, others_are_not_packed, sizes,
               what_a_rule_is_kept_under, a_place_that_is_written_for_ever, a_full_set, half_written,
               threads_never_see_half_a_rule, from_rule_to_rule, where_it_ends, a_mark_in_fp, an_outermost_rule,
-              what_was_not_found);
+              what_was_not_found, explored_once);
     return run_suite("rule_cache", tests);
 }

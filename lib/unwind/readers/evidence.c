@@ -16,7 +16,8 @@ void uspi_evidence_init(struct uspi_evidence *e, struct uspi_walk *walk, const s
     e->readers = walk->readers;
     e->described_as = USPI_AS_NOTHING;
     e->is_below_fp = true;
-    uspi_code_init(&e->code, walk->backend, uspi_code_memory(walk));
+    const bool is_noted = shortcuts != NULL && shortcuts->explored.read != NULL;
+    uspi_code_init(&e->code, walk->backend, is_noted ? &shortcuts->explored : uspi_code_memory(walk));
     uspi_code_init(&e->aside, walk->backend, uspi_code_memory(walk));
     e->has_looked_at_code = e->has_looked_at_record = false;
     e->leaves = false;

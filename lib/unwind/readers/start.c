@@ -23,16 +23,25 @@ static void add_popped(struct uspi_evidence *e, usp_addr start, struct uspi_cand
     c->caller.low = c->cfa += popped;
 }
 
+/* Whether an indirect jump may have left the function, by the doubts about a path. */
+static bool has_jump(unsigned doubts) { return (doubts & (USPI_DOUBT_SWITCH | USPI_DOUBT_TAIL_CALL)) != 0; }
+
 /* Makes the candidate of the first rule that gives a possible return address. */
 USPI_APART static bool explore(struct uspi_evidence *e, const struct uspi_question *question,
                                struct uspi_candidate *c) {
     const uint64_t key = uspi_question_key(question);
     struct uspi_explorer x;
     struct uspi_rule rule;
-    unsigned doubts, count = 0, has_jump;
+    unsigned doubts, count = 0, note;
     bool found = false;
-    if (uspi_recall_nothing(e->shortcuts, key, &has_jump)) {
-        e->leaves = has_jump != 0;
+    if (uspi_recall_first(e->shortcuts, e->walk->backend, key, &rule, &doubts) &&
+        uspi_make_candidate(e, &rule, doubts, c)) {
+        add_popped(e, question->from, c);
+        e->leaves = has_jump(doubts);
+        return true;
+    }
+    if (uspi_recall_nothing(e->shortcuts, key, &note)) {
+        e->leaves = note != 0;
         return false;
     }
     uspi_explore_begin(&x, &e->code, question);
@@ -41,6 +50,9 @@ USPI_APART static bool explore(struct uspi_evidence *e, const struct uspi_questi
         found = uspi_make_candidate(e, &rule, doubts, c);
     }
     if (count == 0 && !x.is_cut && !x.has_looked) uspi_keep_nothing(e->shortcuts, key, x.has_jump);
+    /* If code can be read the next time, or a register has another value, another path may be the first one. */
+    const bool is_first = found && count == 1 && !x.has_looked && (!x.is_cut || uspi_is_steady(c));
+    if (is_first && x.has_jump == has_jump(doubts)) uspi_keep_first(e->shortcuts, e->walk->backend, key, &rule, doubts);
     if (found) add_popped(e, question->from, c);
     e->leaves = x.has_jump;
     return found;

@@ -90,13 +90,13 @@ void uspi_keep_rule(const struct uspi_shortcuts *shortcuts, const struct uspi_wa
     uspi_rule_cache_keep(shortcuts->rules, place.pc, place.how, place.stamp, &packed);
 }
 
-static bool keeps_nothing(const struct uspi_shortcuts *shortcuts) {
+static bool keeps_answers(const struct uspi_shortcuts *shortcuts) {
     return shortcuts != NULL && shortcuts->rules != NULL && shortcuts->rules->still;
 }
 
 bool uspi_recall_nothing(const struct uspi_shortcuts *shortcuts, uint64_t key, unsigned *note) {
     struct uspi_packed_rule packed;
-    if (!keeps_nothing(shortcuts) || !uspi_rule_cache_find(shortcuts->rules, key, USPI_RULE_NOTHING, 0, &packed))
+    if (!keeps_answers(shortcuts) || !uspi_rule_cache_find(shortcuts->rules, key, USPI_RULE_NOTHING, 0, &packed))
         return false;
     *note = uspi_packed_note(packed.frame);
     return true;
@@ -104,5 +104,21 @@ bool uspi_recall_nothing(const struct uspi_shortcuts *shortcuts, uint64_t key, u
 
 void uspi_keep_nothing(const struct uspi_shortcuts *shortcuts, uint64_t key, unsigned note) {
     const struct uspi_packed_rule packed = {(uint64_t)note << USPI_PACKED_NOTE_SHIFT, 0};
-    if (keeps_nothing(shortcuts)) uspi_rule_cache_keep(shortcuts->rules, key, USPI_RULE_NOTHING, 0, &packed);
+    if (keeps_answers(shortcuts)) uspi_rule_cache_keep(shortcuts->rules, key, USPI_RULE_NOTHING, 0, &packed);
+}
+
+bool uspi_recall_first(const struct uspi_shortcuts *shortcuts, const struct uspi_backend *backend, uint64_t key,
+                       struct uspi_rule *rule, unsigned *note) {
+    struct uspi_packed_rule packed;
+    if (!keeps_answers(shortcuts) || !uspi_rule_cache_find(shortcuts->rules, key, USPI_RULE_FIRST, 0, &packed))
+        return false;
+    *note = uspi_rule_unpack(backend, &packed, rule);
+    return true;
+}
+
+void uspi_keep_first(const struct uspi_shortcuts *shortcuts, const struct uspi_backend *backend, uint64_t key,
+                     const struct uspi_rule *rule, unsigned note) {
+    struct uspi_packed_rule packed;
+    if (!keeps_answers(shortcuts) || !uspi_rule_pack(backend, rule, note, &packed)) return;
+    uspi_rule_cache_keep(shortcuts->rules, key, USPI_RULE_FIRST, 0, &packed);
 }

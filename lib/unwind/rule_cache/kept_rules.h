@@ -24,6 +24,10 @@ struct uspi_shortcuts {
     /* Where .debug_frame is found for code that no other table describes (uspi_image_tables_beside); NULL: nowhere. A
      * walk with it is not async-signal-safe. */
     struct uspi_image_tables *beside;
+    /* The target's code, as explorations read it: their results are cached, so its owner notes what they read. Judging a
+     * word reads the target's code itself, because the word may point to data, which changes. `read` NULL: nothing is
+     * noted. */
+    struct usp_memory explored;
     bool lacks_registers; /* the registers are not all known: they are those that a system call shows */
     bool stack_continues; /* `stack` is the beginning of a stack, and the rest cannot be read */
 };
@@ -46,6 +50,13 @@ void uspi_keep_rule(const struct uspi_shortcuts *shortcuts, const struct uspi_wa
  * shortcuts may be NULL. Async-signal-safe. */
 bool uspi_recall_nothing(const struct uspi_shortcuts *shortcuts, uint64_t key, unsigned *note);
 void uspi_keep_nothing(const struct uspi_shortcuts *shortcuts, uint64_t key, unsigned note);
+
+/* Recall or cache the first rule that an exploration from a function's start has found; the note is its doubts. Under
+ * the same conditions as above. */
+bool uspi_recall_first(const struct uspi_shortcuts *shortcuts, const struct uspi_backend *backend, uint64_t key,
+                       struct uspi_rule *rule, unsigned *note);
+void uspi_keep_first(const struct uspi_shortcuts *shortcuts, const struct uspi_backend *backend, uint64_t key,
+                     const struct uspi_rule *rule, unsigned note);
 
 /* The readers that cached rules come from. Other readers were not asked about the same code. */
 #define USPI_KEPT_READERS (USP_READER_SIGNAL | USP_READER_TABLES)

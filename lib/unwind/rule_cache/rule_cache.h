@@ -35,7 +35,9 @@ enum uspi_rule_how {
     /* No rule: an exploration has found none. In place of the pc is the key of its question. */
     USPI_RULE_NOTHING = USPI_RULE_EXPLORED | USPI_RULE_CERTAIN,
     /* The pc is a root (usp_target.roots): only walks that go beyond roots use the rule. */
-    USPI_RULE_ROOT = 1 << 4
+    USPI_RULE_ROOT = 1 << 4,
+    /* The first rule of an exploration; the note is its doubts. In place of the pc is the key of its question. */
+    USPI_RULE_FIRST = USPI_RULE_NOTHING | USPI_RULE_ROOT
 };
 
 /* An entry. Its version is odd while the entry is being written. A reader loads the version before and after all other
