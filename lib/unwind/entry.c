@@ -87,6 +87,15 @@ USPI_APART bool uspi_calls_program(const struct uspi_walk *walk, const struct us
     return entry != 0 && (outer == 0 || outer - entry < ENTRY_CODE);
 }
 
+USPI_APART bool uspi_begins_process(const struct uspi_walk *walk, const struct uspi_frame_state *frame) {
+    const unsigned slot = walk->backend->slot;
+    uint64_t count;
+    /* A call that pushes nothing leaves the stack pointer to the callee. */
+    if (walk->target.os != USP_OS_LINUX || (frame->exact && walk->backend->call_push == 0)) return false;
+    if (frame->low % slot != 0) return false;
+    return uspi_read_slot(walk, frame->low, &count) && entry_of(walk, frame->low + slot, count) != 0;
+}
+
 /* Whether a table states that the code at pc has no caller. */
 static bool is_outermost(const struct uspi_walk *walk, const struct uspi_frame_state *frame, usp_addr pc) {
     struct uspi_walk other = *walk;

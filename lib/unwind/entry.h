@@ -11,6 +11,11 @@
  * alone decides, so it is the same for a live process, a core and a raw capture. Async-signal-safe. */
 bool uspi_calls_program(const struct uspi_walk *walk, const struct uspi_frame_state *frame);
 
+/* Returns whether a frame is that of the first code of a process: its stack pointer points to what the kernel put on the
+ * stack for the process. No table describes the first code of dynamic linkers, and no instruction in it returns, so the
+ * other readers would follow thousands of instructions. Async-signal-safe. */
+bool uspi_begins_process(const struct uspi_walk *walk, const struct uspi_frame_state *frame);
+
 /* Returns whether an interrupted frame is that of a thread which has just been created, and has executed nothing but the
  * system call: the system call has returned 0, and the code branches to where a table states that the stack ends. libc's
  * clone has no table in between, because the caller's frame is not on the new stack. Async-signal-safe. Needs as much

@@ -180,9 +180,14 @@ static void find_caller(struct uspi_walker *w, struct usp_frame *frame) {
         w->stop = USP_STOP_ROOT;
         return;
     }
+    const bool may_begin = (walk->readers & USP_READER_INSTRUCTIONS) != 0 && !walk->needs_root;
+    if (may_begin && uspi_begins_process(walk, &w->frame)) {
+        w->stop = USP_STOP_ROOT;
+        return;
+    }
     if (w->readers_first != 0 && ask_readers(w, frame, w->readers_first)) return;
     if (ask_readers(w, frame, walk->readers & ~w->readers_first)) return;
-    if ((walk->readers & USP_READER_INSTRUCTIONS) != 0 && !walk->needs_root && uspi_calls_program(walk, &w->frame)) {
+    if (may_begin && uspi_calls_program(walk, &w->frame)) {
         w->stop = USP_STOP_ROOT;
         w->stop_address = frame->pc;
     }

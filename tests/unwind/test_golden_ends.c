@@ -166,6 +166,38 @@ START_TEST(first_stack) {
 }
 END_TEST
 
+/* Puts there what the kernel puts on the first stack, and a frame record to which the frame pointer points: the first code
+ * of a process has no caller, whatever its registers are. */
+static void put_first_code(struct fixture *f, usp_addr pc, usp_addr sp, usp_addr at) {
+    const usp_addr text = STACK + 0x800, record = STACK + 0x1000;
+    WORDS(&f->memory, at, slot, 2, text, text, 0, text, text, 0, 3, CODE, 6, 4096, 9, ENTRY, 0, 0);
+    WORDS(&f->memory, record, slot, record + 0x100, FIRST, 0, 0);
+    set_registers(f, pc, sp, record);
+}
+
+/* The first code has called a function, or (x86) was interrupted. If the stack pointer points elsewhere, it is other
+ * code, which has the frame record. */
+START_TEST(first_code) {
+    struct fixture *f = begin_stack(_i, BARE);
+    put_first_code(f, INNER, STACK, STACK + 2 * slot);
+    EXPECT(f, USP_STOP_ROOT, INNER, BARE);
+    builder_free(&c.bytes);
+    f = begin_stack(_i, BARE);
+    put_first_code(f, INNER, STACK, STACK + 4 * slot);
+    walk(f);
+    ck_assert_uint_eq(f->frames[2].pc, FIRST);
+    builder_free(&c.bytes);
+}
+END_TEST
+
+START_TEST(interrupted_first_code) {
+    struct fixture *f = begin_stack(_i, BARE);
+    put_first_code(f, BARE, STACK + 2 * slot, STACK + 2 * slot);
+    EXPECT(f, USP_STOP_ROOT, BARE);
+    builder_free(&c.bytes);
+}
+END_TEST
+
 /* Only Linux puts its vector there. */
 START_TEST(first_stack_elsewhere) {
     struct fixture *f = begin_stack(_i, BARE);
@@ -357,7 +389,8 @@ int main(void) {
     add_loop_tests(generated, 0, 2, past_generated_code, past_generated_code_without_room, not_past_generated_code);
     add_loop_tests(generated, 0, ELEMENTS(processors), past_code_of_a_language);
     add_loop_tests(ends, 0, ELEMENTS(processors), made_by_hand, frame_pointer_of_another_stack, damaged,
-                   damaged_with_another_stack, damaged_by_a_small_number, first_stack, first_stack_elsewhere,
-                   new_thread);
+                   damaged_with_another_stack, damaged_by_a_small_number, first_stack, first_code,
+                   first_stack_elsewhere, new_thread);
+    add_loop_tests(ends, 0, 2, interrupted_first_code);
     return run_suite("ends of stacks", ends, generated);
 }
