@@ -395,17 +395,11 @@ enum uspi_swift_role {
     USPI_SWIFT_EXPANSION = 128,  /* a macro's expansion, as another one's context */
 };
 
-struct uspi_swift_kind_info {
-    /* How it is written: the phrase of the full form, and of the simple form if that differs (print_run.c). NULL: one
-     * of the files print_*.c has a function for it. */
-    const char *full, *simple;
-    uint8_t roles; /* enum uspi_swift_role */
-};
+/* Returns whether nodes of a kind may play one of these roles. */
+bool uspi_swift_can_be(uint16_t kind, unsigned roles);
 
-extern const struct uspi_swift_kind_info uspi_swift_kinds[SWIFT_KIND_COUNT];
-
-static inline bool uspi_swift_can_be(uint16_t kind, unsigned roles) {
-    return (uspi_swift_kinds[kind].roles & roles) != 0;
-}
+/* Returns the phrase with which a kind is written in the full or the simple form (print_run.c); NULL: one of the files
+ * print_*.c has a function for it. */
+const char *uspi_swift_phrase(uint16_t kind, bool is_simple);
 
 #endif

@@ -10,12 +10,74 @@
 
 /* Flags of an operator's row. */
 enum {
-    TYPE = 1,      /* its node is put into a node of kind SWIFT_TYPE */
-    KEPT = 2,      /* its node becomes a substitution */
-    UPWARDS = 4,   /* the first child is popped first; usually the last child is */
-    FAMILY = 8,    /* another character decides; the row's kind is the number of the family */
-    NODE_ONLY = 16 /* it pops nothing */
+    TYPE = 1,       /* its node is put into a node of kind SWIFT_TYPE */
+    KEPT = 2,       /* its node becomes a substitution */
+    UPWARDS = 4,    /* the first child is popped first; usually the last child is */
+    FAMILY = 8,     /* another character decides; the row's kind is the number of the family */
+    NODE_ONLY = 16, /* it pops nothing */
+    CALL = 32       /* a function reads it: the row's first child is the function's number */
 };
+
+/* The functions that rows name. The rows have numbers, not pointers, which would have to be relocated. */
+#define FUNCTIONS_OF_OPERATORS(EACH)                                                                                   \
+    EACH(anonymous_context)                                                                                            \
+    EACH(associated_type)                                                                                              \
+    EACH(attached_macro)                                                                                               \
+    EACH(auto_diff)                                                                                                    \
+    EACH(bound_generic_type)                                                                                           \
+    EACH(box)                                                                                                          \
+    EACH(bridged_method)                                                                                               \
+    EACH(builtin_type)                                                                                                 \
+    EACH(completion_handler)                                                                                           \
+    EACH(constructor)                                                                                                  \
+    EACH(differentiability_witness)                                                                                    \
+    EACH(differentiable_function)                                                                                      \
+    EACH(existential_shape)                                                                                            \
+    EACH(extension)                                                                                                    \
+    EACH(field_offset)                                                                                                 \
+    EACH(first_generic_parameter)                                                                                      \
+    EACH(freestanding_macro)                                                                                           \
+    EACH(function)                                                                                                     \
+    EACH(function_specialization)                                                                                      \
+    EACH(function_type)                                                                                                \
+    EACH(function_type_with_clang_type)                                                                                \
+    EACH(generic_parameter)                                                                                            \
+    EACH(generic_requirement)                                                                                          \
+    EACH(generic_signature)                                                                                            \
+    EACH(generic_specialization)                                                                                       \
+    EACH(generic_specialization_without_arguments)                                                                     \
+    EACH(impl_function_type)                                                                                           \
+    EACH(key_path_accessor)                                                                                            \
+    EACH(key_path_operator)                                                                                            \
+    EACH(local_identifier)                                                                                             \
+    EACH(macro_location)                                                                                               \
+    EACH(named_entity)                                                                                                 \
+    EACH(once)                                                                                                         \
+    EACH(opaque_return_type)                                                                                           \
+    EACH(opaque_type)                                                                                                  \
+    EACH(operator_identifier)                                                                                          \
+    EACH(outlined_copy)                                                                                                \
+    EACH(outlined_enum)                                                                                                \
+    EACH(outlined_variable)                                                                                            \
+    EACH(pack)                                                                                                         \
+    EACH(pack_element)                                                                                                 \
+    EACH(partial_specialization)                                                                                       \
+    EACH(protocol_list_type)                                                                                           \
+    EACH(reabstraction_thunk)                                                                                          \
+    EACH(sil_pack)                                                                                                     \
+    EACH(standard_type)                                                                                                \
+    EACH(subscript)                                                                                                    \
+    EACH(substitutions)                                                                                                \
+    EACH(tuple)                                                                                                        \
+    EACH(type_mangling)                                                                                                \
+    EACH(value_witness)                                                                                                \
+    EACH(variable)
+
+#define NUMBER(name)   CALL_##name,
+#define FUNCTION(name) uspi_swift_parse_##name,
+enum { FUNCTIONS_OF_OPERATORS(NUMBER) };
+static struct uspi_swift_node *(*const functions[])(struct uspi_swift_parser *parser,
+                                                    uint16_t kind) = {FUNCTIONS_OF_OPERATORS(FUNCTION)};
 
 /* The children of the node that an operator makes, a letter for each:
  *   t  a type                           g  the child of a type             N  such a child that can be generic
@@ -28,17 +90,15 @@ enum {
  *   L  a list of protocols              r  a list of requirements          R  a metatype's representation, read
  */
 struct operator_row {
-    /* The operator's function; NULL: the row describes the operator completely. */
-    struct uspi_swift_node *(*parse)(struct uspi_swift_parser *parser, uint16_t kind);
     uint16_t kind;
     uint8_t flags;
     char children[5];
 };
 
-#define MAKES(letter, made, children, flags) [(letter) & 63] = {NULL, SWIFT_##made, (flags), children}
-#define MARKS(letter, made)                  [(letter) & 63] = {NULL, SWIFT_##made, NODE_ONLY, ""}
-#define CALLS(letter, name, made)            [(letter) & 63] = {uspi_swift_parse_##name, SWIFT_##made, 0, ""}
-#define LEADS(letter, family)                [(letter) & 63] = {NULL, (family), FAMILY, ""}
+#define MAKES(letter, made, children, flags) [(letter) & 63] = {SWIFT_##made, (flags), children}
+#define MARKS(letter, made)                  [(letter) & 63] = {SWIFT_##made, NODE_ONLY, ""}
+#define CALLS(letter, name, made)            [(letter) & 63] = {SWIFT_##made, CALL, {CALL_##name}}
+#define LEADS(letter, family)                [(letter) & 63] = {(family), FAMILY, ""}
 
 enum family {
     ROOT,
@@ -189,7 +249,7 @@ static const struct operator_row operators[FAMILY_COUNT][64] =
                 CALLS('e', pack_element, PACK_ELEMENT),
                 CALLS('o', opaque_type, OPAQUE_TYPE),
                 MAKES('p', PACK_EXPANSION, "gg", TYPE),
-                [('r') & 63] = {NULL, SWIFT_OPAQUE_RETURN_TYPE, TYPE | NODE_ONLY, ""},
+                [('r') & 63] = {SWIFT_OPAQUE_RETURN_TYPE, TYPE | NODE_ONLY, ""},
                 CALLS('x', associated_type, MEMBER_TYPE),
                 CALLS('y', associated_type, MEMBER_TYPE),
                 CALLS('z', associated_type, MEMBER_TYPE),
@@ -330,7 +390,7 @@ static const struct operator_row operators[FAMILY_COUNT][64] =
                 CALLS('Z', anonymous_context, ANONYMOUS_CONTEXT),
                 MAKES('b', SIL_BOX_TYPE, "t", TYPE),
                 MAKES('c', PROTOCOL_LIST_WITH_CLASS, "Lt", TYPE),
-                [('e') & 63] = {NULL, SWIFT_ERROR_TYPE, TYPE | NODE_ONLY, ""},
+                [('e') & 63] = {SWIFT_ERROR_TYPE, TYPE | NODE_ONLY, ""},
                 CALLS('f', function_type, THIN_FUNCTION_TYPE),
                 CALLS('g', existential_shape, EXTENDED_EXISTENTIAL_SHAPE),
                 MAKES('l', PROTOCOL_LIST_WITH_ANY_OBJECT, "L", TYPE),
@@ -470,7 +530,7 @@ static struct uspi_swift_node *parse_letters(struct uspi_swift_parser *parser) {
         if (!is_letter(letter)) return NULL;
         row = &operators[row->kind][letter & 63];
     }
-    if (row->parse != NULL) return row->parse(parser, row->kind);
+    if ((row->flags & CALL) != 0) return functions[(size_t)row->children[0]](parser, row->kind);
     return row->kind != SWIFT_NOTHING ? make_by_row(parser, row) : NULL;
 }
 

@@ -57,9 +57,9 @@ static void write_node(struct uspi_swift_printer *printer, const struct uspi_swi
         uspi_swift_put(printer, "<<too complex>>", strlen("<<too complex>>"));
         return;
     }
-    const struct uspi_swift_kind_info *info = &uspi_swift_kinds[node->kind];
-    if (info->full != NULL) {
-        write_phrase(printer, node, uspi_swift_is_simple(printer) && info->simple != NULL ? info->simple : info->full);
+    const char *phrase = uspi_swift_phrase(node->kind, uspi_swift_is_simple(printer));
+    if (phrase != NULL) {
+        write_phrase(printer, node, phrase);
         return;
     }
     bool is_written = uspi_swift_print_entity(printer, node, as_context) || uspi_swift_print_type(printer, node) ||
