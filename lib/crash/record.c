@@ -25,7 +25,10 @@ int uspi_crash_make_file(struct uspi_crash_kit *kit) {
     kit->written = 0;
     make_path(kit, kit->open_path, sizeof kit->open_path, kit->reports, ".open");
     make_path(kit, kit->report_path, sizeof kit->report_path, kit->reports, ".raw");
-    const int status = uspi_os_kept_file_make(kit->open_path, USPI_CRASH_RESERVED, &kit->file);
+    int status = USP_ERROR_SYSTEM;
+    /* A disk that is nearly full, or a limit for files, leaves room for less. */
+    for (uint32_t size = USPI_CRASH_RESERVED; status != USP_OK && size >= USPI_CRASH_LEAST; size /= 2)
+        status = uspi_os_kept_file_make(kit->open_path, size, &kit->file);
     if (status == USP_OK) uspi_os_run_lock(kit->file.descriptor);
     return status;
 }

@@ -26,6 +26,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -128,6 +129,26 @@ static void refuse(unsigned call, unsigned answer) {
 static void crash_sys(void) {
     refuse(SYS_getppid, SECCOMP_RET_TRAP);
     syscall(SYS_getppid);
+}
+
+/* A sandbox refuses to change what signals do: the handlers stay as they are. */
+static void forbid_actions(void) { refuse(SYS_rt_sigaction, SECCOMP_RET_ERRNO | EPERM); }
+
+static void crash_without_actions(void) {
+    forbid_actions();
+    crash_segv();
+}
+
+static void raise_without_actions(void) {
+    forbid_actions();
+    raise(SIGSEGV);
+}
+
+/* The limit for files falls below what a report needs. */
+static void crash_limited(void) {
+    const struct rlimit limit = {1000, 1000};
+    assert(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+    crash_segv();
 }
 
 static void crash_abort(void) { abort(); }
@@ -903,6 +924,9 @@ static const struct way {
     {"ill", crash_ill, NULL, NULL},
     {"trap", crash_trap, NULL, NULL},
     {"sys", crash_sys, NULL, NULL},
+    {"without-actions", crash_without_actions, NULL, NULL},
+    {"raise-without-actions", raise_without_actions, NULL, NULL},
+    {"limited", crash_limited, NULL, NULL},
     {"abort", crash_abort, NULL, NULL},
     {"assert", crash_assert, NULL, NULL},
     {"raise", crash_raise, NULL, NULL},

@@ -549,6 +549,35 @@ for ((i = 1; i <= 8; i++)); do
   ends 0 "$crasher" exit "$reports"
 done
 
+# A sandbox refuses to restore what a signal does: a fault ends the process by its signal, a signal that was sent by
+# SIGKILL. Nothing hangs, and the report is whole.
+if [[ ${USP_TEST_UNDER-} != qemu-* ]]; then
+  way=without-actions
+  crashes without-actions
+  [[ $ended -eq 139 ]] || fail "$way: ended with $ended"
+  reported 1
+  cause_has '^signal 11 code 1 '
+  way=raise-without-actions
+  rm -rf "$reports"
+  ends 137 "$crasher" raise-without-actions "$reports"
+  reported 1
+fi
+
+# The limit for files is below what a report reserves, since the start or later: what fits is written.
+if [[ ${USP_TEST_UNDER-} != qemu-* ]]; then
+  way=small-limit
+  rm -rf "$reports"
+  ends 139 bash -c 'ulimit -f 64; exec "$@"' limited "$crasher" segv "$reports"
+  reported 1
+  cause_has '^signal 11 code 1 .* first registers'$'\n'
+  way=limited
+  crashes limited
+  [[ $ended -eq 139 ]] || fail "$way: ended with $ended"
+  last_is 'crashed, 1 in a row, lasted'$'\n''1 reports new'
+  cause=$("$crasher" --cause "$reports")
+  cause_has '^signal 11 code 1 .* torn'
+fi
+
 # Notes in JSON, as the schema describes them.
 if part_needs python3; then
   python3 - notes.json <<'PYTHON' || fail "the notes in JSON differ"

@@ -79,13 +79,26 @@ static bool has_left(const struct uspi_posix_crash *c, uint64_t recorder) {
 
 /* ---- the end ---- */
 
+/* A sandbox refuses to restore the signal's action: the handler would run again, for ever. A fault whose signal is
+ * blocked ends the process by that signal (Linux kernel/signal.c, force_sig_info_to_task). A signal that was sent does
+ * not. */
+static void end_with_our_action(int number, const siginfo_t *info, void *context) {
+    const bool repeats = (USPI_LINUX_FAULTS & USPI_LINUX_SIGNAL(number)) != 0 && number != SIGSYS && number != SIGTRAP;
+    sigaddset(&((ucontext_t *)context)->uc_sigmask, number);
+    if (!repeats || info->si_code <= 0)
+        uspi_linux->send_signal(uspi_linux->own_process(), uspi_linux->own_thread(), SIGKILL);
+}
+
 static void end(struct uspi_posix_crash *c, int number, const siginfo_t *info, void *context) {
     const uint64_t mask = USPI_LINUX_SIGNAL(number);
     const struct sigaction standard = {.sa_handler = SIG_DFL};
     const pid_t process = uspi_linux->own_process(), self = uspi_linux->own_thread();
     (void)c;
     uspi_linux->set_mask(SIG_BLOCK, &mask, NULL);
-    uspi_linux->set_action(number, &standard, NULL);
+    if (uspi_linux->set_action(number, &standard, NULL) < 0) {
+        end_with_our_action(number, info, context);
+        return;
+    }
     /* An earlier handler that crashes itself blocks the signal. */
     sigdelset(&((ucontext_t *)context)->uc_sigmask, number);
     if (uspi_linux->queue_signal(process, self, number, info) >= 0) return;
@@ -94,16 +107,22 @@ static void end(struct uspi_posix_crash *c, int number, const siginfo_t *info, v
 }
 
 static void end_in_handler(struct uspi_posix_crash *c, int number, const siginfo_t *info, void *context) {
-    (void)number;
-    (void)info;
-    end(c, c->first, &c->first_info, context);
+    const struct sigaction standard = {.sa_handler = SIG_DFL};
+    if (uspi_linux->set_action(c->first, &standard, NULL) < 0) {
+        end_with_our_action(number, info, context);
+    } else {
+        end(c, c->first, &c->first_info, context);
+    }
 }
 
 static void end_late(struct uspi_posix_crash *c) {
     const struct sigaction standard = {.sa_handler = SIG_DFL};
     const pid_t process = uspi_linux->own_process(), recorder = (pid_t)atomic_load(&c->recorder);
     if (recorder == 0) return;
-    uspi_linux->set_action(c->first, &standard, NULL);
+    if (uspi_linux->set_action(c->first, &standard, NULL) < 0) {
+        uspi_linux->send_signal(process, recorder, SIGKILL);
+        return;
+    }
     if (uspi_linux->queue_signal(process, recorder, c->first, &c->first_info) < 0) {
         uspi_linux->send_signal(process, recorder, c->first);
     }

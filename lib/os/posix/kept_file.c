@@ -91,8 +91,10 @@ int uspi_os_kept_file_write(struct uspi_os_kept_file *file, uint64_t at, const v
     if (at > file->size || n > file->size - at) return USP_ERROR_ARGUMENT;
     if (!is_ours(file, file->descriptor, &now)) file->descriptor = open_again(file, &now);
     if (file->descriptor < 0) return USP_ERROR_NOT_FOUND;
-    if (!uspi_os_may_write(file->size)) return USP_ERROR_SYSTEM;
-    if ((uint64_t)now.st_size < file->size && ftruncate(file->descriptor, (off_t)file->size) != 0)
+    /* The limit for files may be below the size that was reserved: what is below the limit is still written. */
+    if (!uspi_os_may_write(at + n)) return USP_ERROR_SYSTEM;
+    if ((uint64_t)now.st_size < file->size &&
+        (!uspi_os_may_write(file->size) || ftruncate(file->descriptor, (off_t)file->size) != 0))
         return USP_ERROR_SYSTEM;
     return write_at(file->descriptor, at, bytes, n);
 }
