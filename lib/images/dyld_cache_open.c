@@ -171,23 +171,28 @@ static char *path_of(const struct uspi_dyld_cache *cache, size_t length, const c
     return path;
 }
 
-/* Opens the file with a suffix and a UUID. A main file for development has further files without that ending. */
+/* Opens the file with a suffix and a UUID. A main file for development has further files without that ending; its numbered
+ * ones have it, since files of the other cache may lie beside them (dyld common/ProcessAtlas.cpp). */
 static int open_further(const struct opening *opening, const char *suffix, const uint8_t uuid[16],
                         struct uspi_dyld_file **file, struct uspi_error *error) {
     const struct uspi_dyld_cache *cache = opening->cache;
     const size_t all = strlen(cache->path), ending = sizeof DEVELOPMENT - 1;
     const bool is_development = all > ending && strcmp(cache->path + all - ending, DEVELOPMENT) == 0;
+    struct uspi_error later = {.text = ""};
     int status = USP_ERROR_NOT_FOUND;
-    for (unsigned whole = is_development ? 0 : 1; whole < 2 && status == USP_ERROR_NOT_FOUND; whole++) {
+    for (unsigned whole = is_development ? 0 : 1; whole < 2; whole++) {
         char *path = path_of(cache, whole != 0 ? all : all - ending, suffix);
         if (path == NULL) return out_of_memory(cache->path, error);
-        status = open_file(opening->set, path, file, error);
+        /* A file of another cache says more than a path where nothing is. */
+        struct uspi_error *reason = status == USP_ERROR_NOT_FOUND ? error : &later;
+        const int found = open_file(opening->set, path, file, reason);
         free(path);
+        if (found == USP_ERROR_NO_MEMORY) return found;
+        if (found == USP_OK && check_uuid(*file, uuid, reason) == USP_OK) return USP_OK;
+        if (reason == error) status = found == USP_OK ? USP_ERROR_MISMATCH : found;
+        close_file(*file);
+        *file = NULL;
     }
-    if (status == USP_OK) status = check_uuid(*file, uuid, error);
-    if (status == USP_OK) return USP_OK;
-    close_file(*file);
-    *file = NULL;
     return status;
 }
 

@@ -4,6 +4,7 @@
 
 usage: traps.py UNSPOOL FOLDER [PART_OF_A_NAME]...    FOLDER/ARCH has the dylibs"""
 import os
+import shutil
 import sys
 import uuid
 
@@ -29,6 +30,24 @@ def test_01_suffixes_are_read(h):
     made = h.make('arm64', WHOLE + '--header 0x1c8')
     check(os.path.exists(made.file('.1')) and not os.path.exists(made.file('.01')))
     h.names_all(made, made.code())
+
+
+def test_01_numbered_files_of_a_cache_for_development(h):
+    """Numbered files have the whole name of a main file for development. Those of the other cache lie beside them: they
+    have another uuid. Without its own, the message names the other cache's file."""
+    made = h.make('arm64', WHOLE + '--header 0x1c8', file='dyld_shared_cache_arm64.development')
+    numbered = [made.file(suffix) for suffix in ('.1', '.2', '.3') if os.path.exists(made.file(suffix))]
+    check(len(numbered) > 1, numbered)
+    for path in numbered:
+        own = path.replace('arm64.', 'arm64.development.')
+        shutil.copy(path, own)
+        with open(path, 'r+b') as other:
+            other.seek(0x58)
+            other.write(b'another cache')
+    h.names_all(made, made.code())
+    os.remove(numbered[0].replace('arm64.', 'arm64.development.'))
+    result = h.run('images', made.path).succeeded(notes=1)
+    check(numbered[0] + ': belongs to another cache' in result.err, result)
 
 
 def test_02_entries_of_sub_caches_have_two_sizes(h):
