@@ -288,15 +288,18 @@ static int read_member(const struct uspi_dyld_cache *cache, uint64_t i, size_t *
 /* The maximum size of a branch pool in bytes; a branch reaches 128 MB. */
 #define POOL_MAX ((uint64_t)1 << 20)
 
-/* Maximum size of a range of stubs, which is searched in steps of an instruction. A branch of arm64 reaches 128 MB on
- * both sides, so dyld places stubs nearer to their callers. */
+/* Maximum size of all ranges of stubs, which are searched in steps of an instruction. A stub has 12 or 16 bytes, so these
+ * would be 16 million. */
 #define STUBS_MAX ((uint64_t)256 << 20)
 
 /* Adds a range of stubs. Its UUID is that of its file with its number, since it has none of its own. */
 static void add_stubs(struct uspi_dyld_cache *cache, usp_addr address, uint64_t size, const uint8_t uuid[16]) {
+    const uint64_t left = STUBS_MAX - cache->stubs_size;
+    if (size > left) size = left;
+    if (size == 0) return;
     struct uspi_dyld_member *member = &cache->members[cache->member_count++];
-    *member = (struct uspi_dyld_member){
-        .address = address, .text_size = size < STUBS_MAX ? size : STUBS_MAX, .path = "stubs", .is_stubs = true};
+    *member = (struct uspi_dyld_member){.address = address, .text_size = size, .path = "stubs", .is_stubs = true};
+    cache->stubs_size += size;
     memcpy(member->uuid, uuid, sizeof member->uuid);
     member->uuid[15] ^= (uint8_t)++cache->stubs_count;
 }

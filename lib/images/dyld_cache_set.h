@@ -48,6 +48,7 @@ struct uspi_dyld_cache {
     struct uspi_dyld_member *members;        /* the images and the ranges of stubs, by address */
     const struct uspi_dyld_member **by_uuid; /* the same by UUID */
     uint32_t member_count, stubs_count;      /* of all members, and of those that are not images */
+    uint64_t stubs_size;                     /* of all ranges of stubs in bytes */
     char *paths;                             /* of the images */
     usp_addr base, end;
     uint32_t arch, variant;

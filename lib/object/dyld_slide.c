@@ -63,6 +63,9 @@ static uint32_t load_16(const struct uspi_dyld_slide *slide, uint64_t table, uin
                                                                                                      : NONE;
 }
 
+/* The size of a pointer in bytes. */
+static unsigned width_of(const struct uspi_dyld_slide *slide) { return slide->version == 4 ? 4 : 8; }
+
 static void store(uint8_t *to, uint64_t value, unsigned width) {
     for (unsigned i = 0; i < width; i++) to[i] = (uint8_t)(value >> 8 * i);
 }
@@ -94,11 +97,12 @@ static uint64_t decode(const struct uspi_dyld_slide *slide, uint64_t raw, uint64
     }
 }
 
-/* Follows one chain from an offset in the page. */
-static void rebase_chain(const struct uspi_dyld_slide *slide, uint64_t offset, uint8_t *at, size_t n) {
-    const unsigned width = slide->version == 4 ? 4 : 8;
+/* Follows one chain from an offset in the page. *left: how many pointers the page still has room for, since chains of a
+ * damaged page may share theirs. */
+static void rebase_chain(const struct uspi_dyld_slide *slide, uint64_t offset, uint8_t *at, size_t n, size_t *left) {
+    const unsigned width = width_of(slide);
     uint64_t next = 1;
-    while (next != 0 && offset < n && n - offset >= width) {
+    for (; next != 0 && offset < n && n - offset >= width && *left > 0; --*left) {
         const uint64_t value = decode(slide, uspi_le(at + offset, width), &next);
         store(at + offset, value, width);
         offset += next;
@@ -106,22 +110,23 @@ static void rebase_chain(const struct uspi_dyld_slide *slide, uint64_t offset, u
 }
 
 void uspi_dyld_rebase_page(const struct uspi_dyld_slide *slide, uint64_t page, uint8_t *at, size_t n) {
+    size_t left = n / width_of(slide);
     if (slide->info.size == 0) return;
     const uint32_t start = load_16(slide, slide->starts, slide->start_count, page);
     if (start == NONE) return;
     if (slide->version == 3 || slide->version == 5) {
-        rebase_chain(slide, start, at, n);
+        rebase_chain(slide, start, at, n, &left);
         return;
     }
     if (slide->version == 2 && (start & NONE_2) != 0 && (start & EXTRAS) == 0) return;
     if ((start & EXTRAS) == 0) {
-        rebase_chain(slide, (uint64_t)start * 4, at, n);
+        rebase_chain(slide, (uint64_t)start * 4, at, n, &left);
         return;
     }
     for (uint64_t i = start & index_mask(slide), chains = 0; chains < CHAINS_MAX; i++, chains++) {
         const uint32_t extra = load_16(slide, slide->extras, slide->extra_count, i);
         if (extra == NONE) return;
-        rebase_chain(slide, (uint64_t)(extra & index_mask(slide)) * 4, at, n);
+        rebase_chain(slide, (uint64_t)(extra & index_mask(slide)) * 4, at, n, &left);
         if ((extra & EXTRA_LAST) != 0) return;
     }
 }

@@ -292,32 +292,33 @@ START_TEST(names_without_end_cost_little) {
 }
 END_TEST
 
-START_TEST(ranges_of_stubs_have_a_limit) {
-    const uint64_t size = UINT64_C(1) << 30;
+/* Damaged mappings can have the same bytes of the file at many addresses. */
+START_TEST(ranges_of_stubs_have_a_limit_together) {
+    const uint64_t size = UINT64_C(192) << 20;
     struct usp_dyld_caches *caches;
     struct usp_images *images;
     char error[512];
     put_cache(0x1d0);
-    put(0x14, 4, 2);
-    put(0x1d0 + 32, 8, BASE + 0x100000);
-    put(0x1d0 + 40, 8, size);
-    put(0x1d0 + 48, 8, SIZE);
     put(0x138, 4, 0x400);
-    put(0x13c, 4, 2);
-    for (unsigned i = 0; i < 2; i++) {
-        for (unsigned k = 0; k < 3; k++) {
-            memcpy(bytes + 0x400 + 56 * i + 8 * k, bytes + 0x1d0 + 32 * i + 8 * k, 8);
-        }
-        put(0x400 + 56 * i + 40, 8, i == 0 ? 0 : 8);
+    put(0x13c, 4, 4);
+    for (unsigned i = 0; i < 4; i++) {
+        put(0x400 + 56 * i, 8, i == 0 ? BASE : BASE + i * (UINT64_C(1) << 30));
+        put(0x408 + 56 * i, 8, i == 0 ? SIZE : size);
+        put(0x410 + 56 * i, 8, i == 0 ? 0 : SIZE);
+        put(0x428 + 56 * i, 8, i == 0 ? 0 : 8);
     }
     save("main", SIZE);
     ck_assert_int_eq(truncate(in_folder("main"), (off_t)(SIZE + size)), 0);
     ck_assert_int_eq(add("main", &caches, error), USP_OK);
     ck_assert_int_eq(usp_dyld_caches_list(caches, 0, USP_DYLD_STUBS, &images), USP_OK);
-    const struct usp_image *stubs = usp_images_find(images, BASE + 0x100000);
-    ck_assert_ptr_nonnull(stubs);
-    ck_assert_str_eq(stubs->path, "stubs");
-    ck_assert_uint_eq(stubs->text_high - stubs->text_low, UINT64_C(256) << 20);
+    for (unsigned i = 1; i < 4; i++) {
+        const struct usp_image *stubs = usp_images_find(images, BASE + i * (UINT64_C(1) << 30));
+        if (i == 3) ck_assert_ptr_null(stubs);
+        if (i == 3) continue;
+        ck_assert_ptr_nonnull(stubs);
+        ck_assert_str_eq(stubs->path, "stubs");
+        ck_assert_uint_eq(stubs->text_high - stubs->text_low, (i == 1 ? UINT64_C(192) : UINT64_C(64)) << 20);
+    }
     usp_images_free(images);
     usp_dyld_caches_free(caches);
 }
@@ -535,6 +536,31 @@ START_TEST(a_chain_ends_with_its_page) {
 }
 END_TEST
 
+START_TEST(pointers_in_several_chains_are_decoded_once) {
+    static uint8_t page[0x1000];
+    struct uspi_dyld_slide slide;
+    struct uspi_source source = {.name = "slide", .base = bytes};
+    const struct uspi_dyld_mapping mapping = {.slide_offset = 0x100, .slide_size = 0x100};
+    const struct uspi_dyld_header header = {.bytes = {&source, 0, SIZE}};
+    memset(bytes, 0, sizeof bytes);
+    put(0x100, 4, 2);
+    put(0x104, 4, sizeof page);
+    put(0x108, 4, 40);
+    put(0x10c, 4, 1);
+    put(0x110, 4, 48);
+    put(0x114, 4, 3);
+    put(0x118, 8, UINT64_C(0x00ffff0000000000));
+    put(0x120, 8, BASE);
+    /* Three chains from the first pointer on, each of which leads through the whole page. */
+    put(0x128, 2, 0x8000);
+    put(0x134, 2, 0x8000);
+    ck_assert_int_eq(uspi_dyld_slide(&header, &mapping, &slide, NULL), USP_OK);
+    for (size_t i = 0; i < sizeof page; i += 8) memcpy(page + i, "\x10\0\0\0\0\2\0\0", 8);
+    uspi_dyld_rebase_page(&slide, 0, page, sizeof page);
+    for (size_t i = 0; i < sizeof page; i += 8) ck_assert_uint_eq(uspi_le64(page + i), BASE + 0x10);
+}
+END_TEST
+
 int main(void) {
     TCase *caches = tcase_create("caches"), *pointers = tcase_create("pointers");
     tcase_add_checked_fixture(caches, set_up, remove_folder);
@@ -542,10 +568,11 @@ int main(void) {
               files_are_found_by_suffix_and_uuid, a_missing_file_is_named_and_the_rest_is_served,
               a_file_of_another_cache_is_not_used, a_cut_file_is_named,
               cut_local_symbols_are_named_once_and_the_rest_is_served, names_without_end_cost_little,
-              ranges_of_stubs_have_a_limit, a_file_that_lacks_several_mappings_is_named_once,
+              ranges_of_stubs_have_a_limit_together, a_file_that_lacks_several_mappings_is_named_once,
               pages_of_a_refused_file_are_not_those_of_the_next, no_suffix_leads_elsewhere,
               mappings_that_overlap_count_once, what_is_no_cache_is_refused, folders_are_searched, links_in_circles_end,
               a_file_that_shrinks_ends_nothing);
-    add_tests(pointers, pointers_of_each_version_are_decoded, a_chain_ends_with_its_page);
+    add_tests(pointers, pointers_of_each_version_are_decoded, a_chain_ends_with_its_page,
+              pointers_in_several_chains_are_decoded_once);
     return run_suite("dyld caches", caches, pointers);
 }
