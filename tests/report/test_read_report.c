@@ -827,6 +827,58 @@ static const struct shown line_reports[] = {
      {"Thread 0 name:  main\nThread 0 Crashed:\n0   libsystem_kernel.dylib",
       "0x000000039fe95fbc __pthread_kill\n1   MyApp", "0x000000020499ce8c check [inlined]\n1   MyApp",
       "Thread 7 name:  worker\nThread 7:\n0   libsystem_kernel.dylib"}},
+    /* A console: the exception is above the stack, the line of libc++abi below it says it once more. */
+    {"2026-01-02 03:04:05.678 App[4711:12] *** Terminating app due to uncaught exception 'NSRangeException', reason: "
+     "'index 3 of 'q' is beyond bounds'\n*** First throw call stack:\n(0x100000101 0x100000111)\n"
+     "libc++abi: terminating due to uncaught exception of type NSException\n" IMAGES,
+     {"Exception Type:      NSRangeException\nException Reason:    index 3 of 'q' is beyond bounds\n\n"
+      "*** First throw call stack:\n0   App",
+      "f101 + 4 (a.c:9)\n1   App"}},
+    /* React Native: a name with quotes, a reason of several lines. The second exception is another report. */
+    {"*** Terminating app due to uncaught exception 'RCTFatalException: no 'a'', reason: 'no 'a', stack:\nf@1:2\n'\n"
+     "*** First throw call stack:\n(0x100000101 0x100000111)\n"
+     "*** Terminating app due to uncaught exception of class 'Fault'\n*** First throw call stack:\n(\n"
+     "\t0   App                                 0x0000000100000101 App + 257\n)\n" IMAGES,
+     {"Exception Type:      RCTFatalException: no 'a'\nException Reason:    no 'a', stack: f@1:2\n\n*** First throw",
+      "\n----\n\nException Type:      Fault\n\n*** First throw call stack:\n0   App"}},
+    {"libc++abi: terminating due to uncaught exception of type std::runtime_error: no queue\n"
+     "0   App                                 0x0000000100000101 App + 257\n" IMAGES,
+     {"Exception Type:      std::runtime_error\nException Reason:    no queue\n\n"}},
+    /* A report that follows a log has its own exception. In a field's text such a line is text. */
+    {"*** Terminating app due to uncaught exception 'A', reason: 'one'\n*** First throw call stack:\n"
+     "(0x100000101 0x100000111)\n\nException Type:  EXC_CRASH (SIGABRT)\n\nApplication Specific Information:\n"
+     "*** Terminating app due to uncaught exception 'B', reason: 'two'\n\nThread 0 Crashed:\n"
+     "0   App  0x0000000100000100 App + 256\n" IMAGES,
+     {"Exception Type:      A\nException Reason:    one\n\n*** First throw call stack:\n0   App",
+      "----\n\nException Type:      EXC_CRASH (SIGABRT)\n\nApplication Specific Information:\n"
+      "  *** Terminating app due to uncaught exception 'B', reason: 'two'\n\nThread 0 Crashed:\n"}},
+    /* libstdc++ and gdb: the signal is the type, the exception its reason. */
+    {"terminate called after throwing an instance of 'std::runtime_error'\n  what():  no queue\n\n"
+     "Program received signal SIGABRT, Aborted.\n#0  0x0000000100000100 in ?? () from /App\n",
+     {"Exception Type:      SIGABRT, Aborted.\nException Reason:    no queue (std::runtime_error)\n\n"}},
+    {"Uncaught Kotlin exception: kotlin.IllegalStateException: no queue\n"
+     "    at 0   App                          0x100000101        kfun:app.Queue#take(){} + 105 \n"
+     "Caused by: kotlin.RuntimeException: closed\n"
+     "    at 0   App                          0x100000111        kfun:app.Queue#put(){} + 105 \n",
+     {"Exception Type:      kotlin.IllegalStateException\nException Reason:    no queue\n\n"
+      "Uncaught Kotlin exception: kotlin.IllegalStateException: no queue:\n0   App",
+      "Queue#take(){} + 105\n\nCaused by: kotlin.RuntimeException: closed:\n0   App", "Queue#put(){} + 105\n"}},
+    /* .NET's exception that has an exception of Objective-C. */
+    {"Objective-C exception thrown.  Name: NSRangeException Reason: index 3\nNative stack trace:\n"
+     "\t0   App                                 0x0000000100000101 App + 257\n" IMAGES,
+     {"Exception Type:      NSRangeException\nException Reason:    index 3\n\n"}},
+    {"2026-01-02 03:04:05.678 App[4711:12] App/Queue.swift:12: Fatal error: Index out of range\n"
+     "0   App                                 0x0000000100000101 App + 257\n" IMAGES,
+     {"Exception Reason:    App/Queue.swift:12: Fatal error: Index out of range\n\n"}},
+    /* Crashlytics: the reason, or the signal, is between the heading and the frames. */
+    {"Fatal Exception: NSInvalidArgumentException\n*** -[Queue put:]: nil\n"
+     "0  App                            0x100 (Missing UUID " UUID_A ")\n",
+     {"Exception Type:      NSInvalidArgumentException\nException Reason:    *** -[Queue put:]: nil\n\n"
+      "Fatal Exception: NSInvalidArgumentException:\n0   App"}},
+    {"Crashed: com.apple.main-thread\nEXC_BAD_ACCESS KERN_INVALID_ADDRESS 0x0000000000000010\n"
+     "0  App                            0x100 (Missing UUID " UUID_A ")\n",
+     {"Exception Type:      EXC_BAD_ACCESS KERN_INVALID_ADDRESS 0x0000000000000010\n\n"
+      "Thread name:  com.apple.main-thread\nThread Crashed:\n0   App"}},
     /* spindump: code that is in no image has a place in the tree. */
     {"  Thread 0x3316    2 samples (1-2)\n  2  main + 40 (App + 400) [0x100000190]\n    2  ??? [0x4800047383]\n"
      "      1  ??? [0x48000475fb]\n",

@@ -57,4 +57,5 @@ const struct uspi_line_shape uspi_address_list = {
     .name = "apple-address-list",
     .frame_bytes = USPI_HAS_PAREN | USPI_HAS_X,
     .frame = find_frame,
+    .heading = uspi_logged_exception,
 };

@@ -92,6 +92,26 @@ static bool find_named(struct uspi_span line, size_t from, struct uspi_frame *fr
     return true;
 }
 
+/* "EXC_BAD_ACCESS KERN_INVALID_ADDRESS 0x0000000000000010", "EXC_BREAKPOINT 0x0000000104e60004", "SIGABRT ABORT
+ * 0x0000000104e60004" */
+static bool find_signal(struct uspi_span line, struct uspi_heading *heading) {
+    static const struct uspi_span exc = USPI_SPAN_INIT("EXC_"), sig = USPI_SPAN_INIT("SIG");
+    const struct uspi_span text = uspi_span_trim(line);
+    const size_t hex = uspi_span_find(text, 0, USPI_SPAN(" 0x")) + 1;
+    size_t end = hex;
+    uint64_t address;
+    if (!uspi_span_begins(text, exc) && !uspi_span_begins(text, sig)) return false;
+    if (hex >= text.length || !uspi_scan_hex(text, &end, &address) || end != text.length) return false;
+    for (size_t i = 0; i + 1 < hex; i++) {
+        const char c = text.bytes[i];
+        if (c != '_' && c != ' ' && !uspi_is_digit(c) && (c < 'A' || c > 'Z')) return false;
+    }
+    heading->kind = USPI_HEADING_FIELD;
+    heading->field = USPI_FIELD_EXCEPTION_TYPE;
+    heading->value = text;
+    return true;
+}
+
 /* "Fatal Exception: NSRangeException", "Crashed: com.apple.main-thread", "com.apple.uikit.eventfetch-thread" */
 static bool find_heading(struct uspi_span line, struct uspi_heading *heading) {
     static const struct uspi_field_label labels[] = {
@@ -106,9 +126,12 @@ static bool find_heading(struct uspi_span line, struct uspi_heading *heading) {
     if (uspi_take_field(line, labels, sizeof labels / sizeof *labels, heading)) return true;
     if (uspi_skip(line, &at, fatal)) {
         heading->kind = USPI_HEADING_STACK;
+        heading->flags = USPI_STACK_HAS_REASON;
         heading->name = uspi_span_trim(line);
+        heading->value = uspi_span_trim(uspi_span_after(line, at));
         return true;
     }
+    if (find_signal(line, heading)) return true;
     /* The download numbers the threads: "#0. Crashed: com.apple.main-thread". */
     if (uspi_skip(line, &at, USPI_SPAN("#"))) {
         if (!uspi_scan_decimal(line, &at, &heading->number) || !uspi_skip(line, &at, USPI_SPAN(". "))) return false;

@@ -110,4 +110,8 @@ struct uspi_field_label {
 bool uspi_take_field(struct uspi_span line, const struct uspi_field_label *labels, size_t count,
                      struct uspi_heading *heading);
 
+/* Finds what programs and run-time libraries log about an exception or an error that ends the program: a field
+ * (USPI_FIELD_IS_LOGGED), or the stack of its cause. (exceptions.c) */
+bool uspi_logged_exception(struct uspi_span line, struct uspi_heading *heading);
+
 #endif

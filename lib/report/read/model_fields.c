@@ -169,7 +169,8 @@ static bool is_of_stack(struct uspi_span line) {
             may_begin && shape->frame != NULL && (kind.has & shape->frame_bytes) == shape->frame_bytes;
         if (may_be_frame && shape->frame(line, 0, &frame)) return true;
         const bool is_heading = shape->heading != NULL && shape->heading(line, &heading);
-        if (is_heading && heading.kind != USPI_HEADING_FIELD) return true;
+        const bool is_cause = (heading.flags & USPI_FIELD_IS_LOGGED) != 0;
+        if (is_heading && heading.kind != USPI_HEADING_FIELD && !is_cause) return true;
     }
     return false;
 }

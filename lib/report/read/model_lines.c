@@ -13,6 +13,8 @@ struct builder {
     size_t state_thread; /* in the model's threads */
     bool is_numbered;    /* the thread's last frame has an index */
     bool is_waiting;     /* the text of `field` follows in the next lines */
+    bool is_open;        /* … up to a line that ends with a quote */
+    bool is_logged;      /* the last report's exception is one that a program logged */
     enum uspi_field field;
     struct uspi_model_room rooms[USPI_FIELD_COUNT]; /* of the last report's fields that have several lines */
     bool has_name;                                  /* `name` belongs to the thread with its number, which follows */
@@ -43,15 +45,70 @@ static bool begin_part(struct builder *builder, const struct uspi_heading *headi
     const struct uspi_model_part *part = part_of(builder);
     bool is_first_field = heading->field == USPI_FIELD_PROCESS || heading->field == USPI_FIELD_INCIDENT ||
                           heading->field == USPI_FIELD_DATE || heading->field == USPI_FIELD_EXCEPTION_TYPE;
-    bool is_next = part != NULL && part->thread_count > 0 && is_first_field && part->fields[heading->field].length > 0;
+    const bool is_known = part != NULL && (part->fields[heading->field].length > 0 || builder->is_logged);
+    bool is_next = is_known && part->thread_count > 0 && is_first_field;
     if (part != NULL && !is_next && !builder->is_after_document) return true;
     if (!builder->is_after_document && !take_tables(builder, position)) return false;
-    builder->is_in_thread = builder->is_waiting = builder->is_after_document = false;
+    builder->is_in_thread = builder->is_waiting = builder->is_after_document = builder->is_logged = false;
     return uspi_model_add_part(builder->model) != NULL;
 }
 
+/* Begins a report at an exception that a program logged, unless the last report has no stack yet. */
+static bool begin_logged(struct builder *builder, uint64_t position) {
+    const struct uspi_model_part *part = part_of(builder);
+    if (part != NULL && part->thread_count == 0 && !builder->is_after_document) return true;
+    if (part != NULL && !builder->is_after_document && !take_tables(builder, position)) return false;
+    builder->is_in_thread = builder->is_after_document = builder->is_logged = false;
+    return uspi_model_add_part(builder->model) != NULL;
+}
+
+/* Takes an exception that a program logged. */
+static bool take_logged(struct builder *builder, const struct uspi_heading *heading, uint64_t position) {
+    struct uspi_model *model = builder->model;
+    const struct uspi_model_part *part = part_of(builder);
+    const bool has_name = heading->name.length > 0, is_repeated = (heading->flags & USPI_FIELD_IS_REPEATED) != 0;
+    /* "terminating due to uncaught exception of type NSException" below the exception; "what():" without one above. */
+    if (is_repeated && builder->is_logged == has_name) return true;
+    const bool is_known = part != NULL && (part->fields[USPI_FIELD_EXCEPTION_TYPE].length > 0 ||
+                                           part->fields[USPI_FIELD_EXCEPTION_REASON].length > 0);
+    if (part == NULL || builder->is_after_document || !is_repeated || (has_name && is_known)) {
+        if (!begin_logged(builder, position)) return false;
+        part = part_of(builder);
+    }
+    if (has_name && part->fields[USPI_FIELD_EXCEPTION_TYPE].length == 0) builder->is_logged = true;
+    builder->is_open = (heading->flags & USPI_FIELD_IS_OPEN) != 0;
+    builder->is_waiting = builder->is_open;
+    builder->field = USPI_FIELD_EXCEPTION_REASON;
+    if (heading->stack.length > 0) {
+        struct uspi_model_thread *thread = uspi_model_add_thread(model);
+        if (thread == NULL || !uspi_model_copy(model, heading->stack, &thread->name)) return false;
+        thread->is_stack = builder->is_in_thread = true;
+    }
+    return uspi_model_set_field(model, USPI_FIELD_EXCEPTION_TYPE, heading->name) &&
+           uspi_model_set_field(model, USPI_FIELD_EXCEPTION_REASON, heading->value);
+}
+
+/* Makes the name of an exception that a program logged a part of the reason, as the type that the report itself states
+ * follows. */
+static bool move_name(struct builder *builder) {
+    struct uspi_model_part *part = part_of(builder);
+    struct uspi_span *reason = &part->fields[USPI_FIELD_EXCEPTION_REASON],
+                     *name = &part->fields[USPI_FIELD_EXCEPTION_TYPE];
+    struct uspi_model_room *room = &builder->rooms[USPI_FIELD_EXCEPTION_REASON];
+    const bool has_reason = reason->length > 0;
+    const bool is_moved = (!has_reason || uspi_model_append(builder->model, USPI_SPAN(" ("), reason, room)) &&
+                          uspi_model_append(builder->model, *name, reason, room) &&
+                          (!has_reason || uspi_model_append(builder->model, USPI_SPAN(")"), reason, room));
+    *name = USPI_SPAN("");
+    builder->is_logged = false;
+    return is_moved;
+}
+
 static bool take_field(struct builder *builder, const struct uspi_heading *heading, uint64_t position) {
+    if ((heading->flags & USPI_FIELD_IS_LOGGED) != 0) return take_logged(builder, heading, position);
     if (!begin_part(builder, heading, position)) return false;
+    if (heading->field == USPI_FIELD_EXCEPTION_TYPE && builder->is_logged && !move_name(builder)) return false;
+    builder->is_open = false;
     builder->is_waiting = heading->value.length == 0;
     builder->field = (enum uspi_field)heading->field;
     return uspi_model_set_field(builder->model, builder->field, heading->value);
@@ -78,6 +135,12 @@ static bool take_thread(struct builder *builder, const struct uspi_heading *head
     if (!has_own && builder->has_name && builder->name.number == heading->number) named = &builder->name;
     builder->has_name = false;
     builder->is_in_thread = true;
+    if ((heading->flags & USPI_STACK_HAS_REASON) != 0) {
+        if (!uspi_model_set_field(model, USPI_FIELD_EXCEPTION_TYPE, heading->value)) return false;
+        builder->is_open = false;
+        builder->is_waiting = part_of(builder)->fields[USPI_FIELD_EXCEPTION_REASON].length == 0;
+        builder->field = USPI_FIELD_EXCEPTION_REASON;
+    }
     return uspi_model_copy(model, named->name, &thread->name) && uspi_model_copy(model, named->queue, &thread->queue);
 }
 
@@ -100,6 +163,10 @@ static bool take_heading(struct builder *builder, const struct uspi_heading *hea
     case USPI_HEADING_STATE: begin_state(builder, heading->number); return true;
     case USPI_HEADING_FIELD: return take_field(builder, heading, position);
     case USPI_HEADING_END: builder->is_in_thread = false; return true;
+    case USPI_HEADING_STACK:
+        /* The cause of an exception that is not the report's. */
+        if ((heading->flags & USPI_FIELD_IS_LOGGED) != 0 && !builder->is_logged) return true;
+        break;
     default: break;
     }
     if ((heading->flags & USPI_THREAD_NAME_ONLY) == 0) return take_thread(builder, heading);
@@ -130,6 +197,11 @@ static bool take_text(struct builder *builder, struct uspi_span line) {
     struct uspi_model_room *room = &builder->rooms[builder->field];
     /* Each line of this field says something of its own. */
     const struct uspi_span separator = builder->field == USPI_FIELD_INFORMATION ? USPI_SPAN("\n") : USPI_SPAN(" ");
+    if (builder->is_open && uspi_span_ends(text, USPI_SPAN("'"))) {
+        text.length--;
+        builder->is_waiting = false;
+        if (text.length == 0) return true;
+    }
     return (field->length == 0 || uspi_model_append(builder->model, separator, field, room)) &&
            uspi_model_append(builder->model, text, field, room);
 }
@@ -197,7 +269,9 @@ static int read_line(struct builder *builder, const struct uspi_line *line, stru
     if (builder->is_in_state) {
         return uspi_log_lines_pass(&reader->lines, line->position, line->raw) ? USP_OK : USP_ERROR_NO_MEMORY;
     }
-    const bool has_heading = find_heading(text, &heading);
+    /* What is logged inside a field's text belongs to it. */
+    const bool has_heading =
+        find_heading(text, &heading) && !(builder->is_waiting && (heading.flags & USPI_FIELD_IS_LOGGED) != 0);
     /* A line may be a heading and have a frame. Then the heading says what happened, or what stack follows, and is
      * taken first. */
     const bool is_first = has_heading && (heading.kind == USPI_HEADING_FIELD || heading.kind == USPI_HEADING_STACK);

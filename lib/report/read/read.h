@@ -104,8 +104,14 @@ enum uspi_heading_flags {
     USPI_THREAD_ID = 1 << 2,     /* `id` is known: the system's thread id */
     /* No frames follow: the heading names the thread with that number, which may come later. */
     USPI_THREAD_NAME_ONLY = 1 << 3,
-    USPI_THREAD_TREE = 1 << 4,  /* a tree of samples follows */
-    USPI_THREAD_SAMPLE = 1 << 5 /* a single sample follows; several of a thread make a tree */
+    USPI_THREAD_TREE = 1 << 4,   /* a tree of samples follows */
+    USPI_THREAD_SAMPLE = 1 << 5, /* a single sample follows; several of a thread make a tree */
+    /* A program logged the exception, whose name is `name`. In the text of another field the line is that text. */
+    USPI_FIELD_IS_LOGGED = 1 << 6,
+    USPI_FIELD_IS_REPEATED = 1 << 7, /* it may say what a logged exception above says */
+    USPI_FIELD_IS_OPEN = 1 << 8,     /* the value goes on in the next lines, up to one that ends with a quote */
+    /* The stack is that of the exception `value`, whose reason may be between the heading and the frames. */
+    USPI_STACK_HAS_REASON = 1 << 9
 };
 
 /* Fields that reports share, in the order of display. */
@@ -145,9 +151,10 @@ struct uspi_heading {
     uint32_t flags; /* enum uspi_heading_flags */
     uint32_t field; /* enum uspi_field */
     uint64_t number, id;
-    struct uspi_span name;  /* name of the thread, or description of the stack */
+    struct uspi_span name;  /* name of the thread, of the stack, or of a logged exception */
     struct uspi_span queue; /* label of the thread's dispatch queue */
-    struct uspi_span value; /* of the field */
+    struct uspi_span stack; /* of a logged exception whose stack follows: the description of that stack */
+    struct uspi_span value; /* of the field; of a stack with a reason the exception's name */
 };
 
 /* ---- lines of text ---- */
