@@ -73,7 +73,12 @@ int usp_dyld_caches_add(struct usp_dyld_caches *caches, const char *path, usp_dy
     if (status == USP_OK && adding.found == 0) {
         status = uspi_error_set(&reason, USP_ERROR_NOT_FOUND, "%s: no dyld shared cache in this folder", path);
     } else if (status != USP_OK && status != USP_ERROR_NO_MEMORY) {
+        const int of_folder = status;
         status = add_file(&adding, path, &reason);
+        /* A folder that must not be listed is not a regular file either. */
+        if (status == USP_ERROR_FORMAT && of_folder == USP_ERROR_PERMISSION) {
+            status = uspi_error_set(&reason, of_folder, "%s: %s", path, usp_status_string(of_folder));
+        }
     }
     if (status != USP_OK && error != NULL && error_size > 0) snprintf(error, error_size, "%s", reason.text);
     return status;

@@ -421,7 +421,8 @@ static int add_images(struct search *search, struct uspi_bytes bytes, struct usp
             return uspi_bytes_error(error, bytes, 0, USP_ERROR_FORMAT,
                                     "a dyld shared cache: name it as one (--shared-cache), not as an object file");
         }
-        return uspi_bytes_error(error, bytes, 0, USP_ERROR_FORMAT, "neither ELF nor Mach-O");
+        return uspi_bytes_error(error, bytes, 0, USP_ERROR_FORMAT, "%s",
+                                uspi_dyld_is_rosetta(bytes) ? USPI_DYLD_ROSETTA : "neither ELF nor Mach-O");
     }
 }
 

@@ -8,6 +8,9 @@
 
 #define MAGIC "dyld_v1"
 
+/* Of aot_shared_cache (github.com/FFRI/ProjectChampollion, AotSharedCacheExtractor). */
+#define ROSETTA_MAGIC "AotCache"
+
 /* Offsets in the header. */
 #define MAPPING_OFFSET   0x10
 #define MAPPING_COUNT    0x14
@@ -40,10 +43,15 @@
 /* From this size of the header on, entries of local symbols count from the base of the cache in 64 bits. */
 #define HEADER_OF_LOCALS_64 0x190
 
-bool uspi_dyld_is_cache(struct uspi_bytes bytes) {
-    char magic[sizeof MAGIC - 1];
-    return uspi_bytes_read(bytes, 0, magic, sizeof magic, "magic", NULL) == USP_OK &&
-           memcmp(magic, MAGIC, sizeof magic) == 0;
+static bool begins_with(struct uspi_bytes bytes, const char *magic, size_t size) {
+    char own[sizeof ROSETTA_MAGIC];
+    return uspi_bytes_read(bytes, 0, own, size, "magic", NULL) == USP_OK && memcmp(own, magic, size) == 0;
+}
+
+bool uspi_dyld_is_cache(struct uspi_bytes bytes) { return begins_with(bytes, MAGIC, sizeof MAGIC - 1); }
+
+bool uspi_dyld_is_rosetta(struct uspi_bytes bytes) {
+    return begins_with(bytes, ROSETTA_MAGIC, sizeof ROSETTA_MAGIC - 1);
 }
 
 /* Reads a field of the header; 0 if the header does not have it. */
@@ -110,7 +118,8 @@ static int read_mappings(struct uspi_dyld_header *header, struct uspi_error *err
 int uspi_dyld_open(struct uspi_dyld_header *header, struct uspi_bytes bytes, struct uspi_error *error) {
     *header = (struct uspi_dyld_header){.bytes = bytes, .size = HEADER_LEAST};
     if (!uspi_dyld_is_cache(bytes)) {
-        return uspi_bytes_error(error, bytes, 0, USP_ERROR_FORMAT, "not a dyld shared cache");
+        return uspi_bytes_error(error, bytes, 0, USP_ERROR_FORMAT, "%s",
+                                uspi_dyld_is_rosetta(bytes) ? USPI_DYLD_ROSETTA : "not a dyld shared cache");
     }
     int status = uspi_bytes_load(bytes, MAPPING_OFFSET, 4, &header->size, "header", error);
     if (status != USP_OK) return status;

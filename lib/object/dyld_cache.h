@@ -53,6 +53,12 @@ struct uspi_dyld_header {
 /* Returns whether the bytes begin like a file of a cache, of any architecture. */
 bool uspi_dyld_is_cache(struct uspi_bytes bytes);
 
+/* Returns whether the bytes begin like a file of Rosetta's translated system libraries (aot_shared_cache), which lies
+ * beside the caches of macOS; and what a message says of it. */
+bool uspi_dyld_is_rosetta(struct uspi_bytes bytes);
+#define USPI_DYLD_ROSETTA                                                                                              \
+    "Rosetta's translation of a dyld shared cache, which has no names: give dyld_shared_cache_x86_64 beside it"
+
 /* Reads a file's header and mappings. Mappings that wrap around are refused with USP_ERROR_FORMAT. The files' sizes are
  * not compared with the mappings. */
 int uspi_dyld_open(struct uspi_dyld_header *header, struct uspi_bytes bytes, struct uspi_error *error);

@@ -440,6 +440,21 @@ START_TEST(folders_are_searched) {
 }
 END_TEST
 
+START_TEST(a_folder_that_must_not_be_listed_is_named) {
+    struct usp_dyld_caches *caches;
+    char error[512];
+    const uid_t own = geteuid();
+    ck_assert_int_eq(chmod(folder, 0755), 0);
+    ck_assert_int_eq(mkdir(in_folder("locked"), 0), 0);
+    if (own == 0) ck_assert_int_eq(seteuid(65534), 0);
+    const int status = add("locked", &caches, error);
+    ck_assert_int_eq(seteuid(own), 0);
+    ck_assert_int_eq(status, USP_ERROR_PERMISSION);
+    ck_assert_ptr_nonnull(strstr(error, "/locked: permission denied"));
+    usp_dyld_caches_free(caches);
+}
+END_TEST
+
 /* Counts the main files that are found; far too many end the search. */
 static int count_found(void *context, const char *path) {
     (void)path;
@@ -570,8 +585,8 @@ int main(void) {
               cut_local_symbols_are_named_once_and_the_rest_is_served, names_without_end_cost_little,
               ranges_of_stubs_have_a_limit_together, a_file_that_lacks_several_mappings_is_named_once,
               pages_of_a_refused_file_are_not_those_of_the_next, no_suffix_leads_elsewhere,
-              mappings_that_overlap_count_once, what_is_no_cache_is_refused, folders_are_searched, links_in_circles_end,
-              a_file_that_shrinks_ends_nothing);
+              mappings_that_overlap_count_once, what_is_no_cache_is_refused, folders_are_searched,
+              a_folder_that_must_not_be_listed_is_named, links_in_circles_end, a_file_that_shrinks_ends_nothing);
     add_tests(pointers, pointers_of_each_version_are_decoded, a_chain_ends_with_its_page,
               pointers_in_several_chains_are_decoded_once);
     return run_suite("dyld caches", caches, pointers);

@@ -310,6 +310,11 @@ def test_22_files_that_are_cut_or_no_caches(h):
             file.write(content)
         result = h.run('images', '--shared-cache', made.path)
         check(result.status and made.path in result.err, content[:20], result)
+    with open(made.path, 'wb') as file:
+        file.write(b'AotCache' + bytes(100))
+    for arguments in (('images', made.path), ('images', '--shared-cache', made.path)):
+        result = h.run(*arguments)
+        check(result.status and "Rosetta's translation of a dyld shared cache" in result.err, result)
 
 
 def test_23_a_cache_of_another_build(h):
