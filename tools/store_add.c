@@ -226,16 +226,37 @@ static void take_file(struct store_adding *adding, const char *path) {
 
 /* ---- shared caches ---- */
 
-/* Whether a list of names, with commas between them, has an image's path or the last part of it. */
+/* Whether a name of n bytes is an image's path or the last part of it. */
+static bool is_name_of(const char *name, size_t n, const char *path) {
+    const char *slash = strrchr(path, '/'), *last = slash != NULL ? slash + 1 : path;
+    return (strlen(path) == n && memcmp(name, path, n) == 0) || (strlen(last) == n && memcmp(name, last, n) == 0);
+}
+
+/* Whether a list of names, with commas between them, has an image. */
 static bool is_listed(const char *list, const char *path) {
-    const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
     if (list == NULL) return true;
     for (size_t n; *list != '\0'; list += n + (list[n] == ',')) {
         n = strcspn(list, ",");
-        const bool is_path = strlen(path) == n && memcmp(list, path, n) == 0;
-        if (is_path || (strlen(name) == n && memcmp(list, name, n) == 0)) return true;
+        if (is_name_of(list, n, path)) return true;
     }
     return false;
+}
+
+/* Complains of each name in a list that is not of an image of the cache with this path. Returns an enum exit_status. */
+static int check_list(const char *list, const struct usp_images *images, const struct usp_image *stubs,
+                      const char *path) {
+    int result = EXIT_ALL_WELL;
+    for (size_t n; list != NULL && *list != '\0'; list += n + (list[n] == ',')) {
+        n = strcspn(list, ",");
+        bool is_found = is_name_of(list, n, stubs->path);
+        for (size_t i = 0; !is_found && i < usp_images_count(images); i++) {
+            is_found = is_name_of(list, n, usp_images_get(images, i)->path);
+        }
+        if (is_found) continue;
+        complain("%s: none of its images has the name %.*s", path, (int)n, list);
+        result = EXIT_INCOMPLETE;
+    }
+    return result;
 }
 
 /* Makes the index of an image of a shared cache, unless the store has one: an image has no source of its own that could
@@ -291,25 +312,20 @@ static void take_cache(struct store_adding *adding, const char *path) {
     struct cache_options caches = {0};
     struct usp_images *images = NULL;
     struct usp_image stubs;
-    bool has_any = false;
     adding->found++;
     int result = add_shared_cache(&caches, path) ? open_shared_caches(&caches, false) : EXIT_FAILED;
     if (result == EXIT_ALL_WELL) result = list_cache(&caches, &images, &stubs);
+    if (result == EXIT_ALL_WELL) result = check_list(adding->only, images, &stubs, path);
     progress_begin(&adding->progress, stderr);
     const size_t count = images != NULL ? usp_images_count(images) + 1 : 0;
     for (size_t i = 0; result != EXIT_FAILED && caught_signal() == 0 && i < count; i++) {
         const struct usp_image *image = i + 1 < count ? usp_images_get(images, i) : &stubs;
         if (image->build_id_size == 0 || !is_listed(adding->only, image->path)) continue;
-        has_any = true;
         if (progress_is_watched(&adding->progress)) progress_say(&adding->progress, i, count, image->path);
         const int one = index_cached(adding, &caches, images, image);
         if (one > result) result = one;
     }
     progress_end(&adding->progress);
-    if (result == EXIT_ALL_WELL && !has_any) {
-        complain("%s: it has no image that --only names", path);
-        result = EXIT_INCOMPLETE;
-    }
     /* Names are missing in the indexes. */
     if (result == EXIT_ALL_WELL && caches.is_incomplete) result = EXIT_INCOMPLETE;
     note(adding, result);

@@ -305,6 +305,10 @@ def test_store_of_some_images(h):
     h.run('store', 'add', '--quiet', '-o', store, made.path).succeeded()
     second = {os.path.join(p, n) for p, _, names in os.walk(store) for n in names}
     check(first < second, sorted(second))
+    result = h.run('store', 'add', '-o', store + '-2', '--only', 'Gama,Gamma,libAbsent.dylib', made.path)
+    check(result.status == 1 and len(result.out.splitlines()) == 1, 'one index and status 1:', result)
+    for name in ('Gama', 'libAbsent.dylib'):
+        check('%s: none of its images has the name %s\n' % (made.path, name) in result.err, result)
 
 
 def test_store_of_an_incomplete_cache(h):
