@@ -19,6 +19,9 @@ struct uspi_darwin_crash {
 
     _Atomic(uint64_t) receiver; /* our thread that receives exceptions; it is not recorded */
     mach_port_t exceptions;     /* the port to which exceptions are sent; MACH_PORT_NULL: signals alone */
+    unsigned int masks;         /* the exceptions that were sent to it at first (exception_mask_t) */
+    mach_port_t kept;           /* a port of an earlier installation, which another reporter may still know */
+    int64_t kept_by;            /* the process that has it */
     int behavior;               /* how they are sent (exception_behavior_t) */
     int exceptions_status;      /* what uspi_darwin_exceptions_begin returned */
 

@@ -10,7 +10,9 @@
  * without recording it again. While this thread records, the task has no exception port: a fault of this thread, and a
  * crash of another one, are signals at once.
  *
- * An exception that has a port already belongs to another reporter or to a debugger, and is left to it.
+ * An exception that has a port already belongs to another reporter or to a debugger, and is left to it (doc/crash.md says
+ * why). A reporter that takes the port later may forward messages of any kind to ours, and may give the task our port back
+ * after the kit was uninstalled. Each message has one reply, which waits for nothing.
  * Not compiled on tvOS and watchOS, where these calls are forbidden. */
 #include "lib/os/which.h"
 
@@ -258,19 +260,24 @@ static void take_exception(struct uspi_darwin_crash *c, const struct exception *
 
 /* ---- messages ---- */
 
-/* Reads a message, and releases the rights that came with it. */
+/* Releases the rights that came with a message, also with one of a kind that the kit has not asked for. */
+static void release_rights(const union request *request) {
+    const mach_msg_port_descriptor_t *rights[] = {&request->identity.thread, &request->identity.task};
+    if ((request->head.msgh_bits & MACH_MSGH_BITS_COMPLEX) == 0) return;
+    for (size_t i = 0; i < request->identity.body.msgh_descriptor_count && i < sizeof rights / sizeof *rights; i++)
+        uspi_darwin_release(rights[i]->name);
+}
+
+/* Reads a message. */
 static struct exception read_request(const union request *request) {
     struct exception e = {0};
     if (request->head.msgh_id == RAISE_PROTECTED && request->head.msgh_size >= sizeof request->protected) {
         e = (struct exception){request->protected.thread, request->protected.type, {request->protected.codes[0], 0}};
         if (request->protected.code_count > 1) e.codes[1] = request->protected.codes[1];
-        uspi_darwin_release(request->protected.task_token.name);
     } else if (request->head.msgh_id == RAISE_STATE_IDENTITY && request->head.msgh_size >= sizeof request->identity) {
         e = (struct exception){0, request->identity.type, {request->identity.codes[0], 0}};
         if (request->identity.code_count > 1) e.codes[1] = request->identity.codes[1];
         if (!uspi_darwin_identify(request->identity.thread.name, &e.thread)) e.thread = 0;
-        uspi_darwin_release(request->identity.thread.name);
-        uspi_darwin_release(request->identity.task.name);
     }
     return e;
 }
@@ -285,7 +292,9 @@ static void reply_failure(const union request *request) {
     reply.ndr = request->identity.ndr;
     if (request->head.msgh_id == RAISE_PROTECTED) reply.ndr = request->protected.ndr;
     reply.result = KERN_FAILURE;
-    (void)mach_msg(&reply.head, MACH_SEND_MSG, sizeof reply, 0, MACH_PORT_NULL, MACH_MSG_TIMEOUT_NONE, MACH_PORT_NULL);
+    /* The kernel's port has room for its one reply. Another reporter's may be full. */
+    (void)mach_msg(&reply.head, MACH_SEND_MSG | MACH_SEND_TIMEOUT, sizeof reply, 0, MACH_PORT_NULL,
+                   MACH_MSG_TIMEOUT_NONE, MACH_PORT_NULL);
 }
 
 static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGABRT};
@@ -311,6 +320,7 @@ static void *receive(void *context) {
         const exception_mask_t masks = masks_of(port);
         const bool is_away = set_ports(c, masks, MACH_PORT_NULL) == KERN_SUCCESS;
         const struct exception e = read_request(&request);
+        release_rights(&request);
         take_exception(c, &e);
         if (is_away) (void)set_ports(c, masks, port);
         reply_failure(&request);
@@ -413,37 +423,54 @@ static void end_thread(mach_port_t port) {
     (void)mach_msg(&end, MACH_SEND_MSG, sizeof end, 0, MACH_PORT_NULL, MACH_MSG_TIMEOUT_NONE, MACH_PORT_NULL);
 }
 
-int uspi_darwin_exceptions_begin(struct uspi_darwin_crash *c) {
+/* Makes a port with a thread that receives from it. */
+static bool open_port(mach_port_t *made) {
     mach_port_t port;
+    if (mach_port_allocate(mach_task_self(), MACH_PORT_RIGHT_RECEIVE, &port) != KERN_SUCCESS) return false;
+    bool has_right = mach_port_insert_right(mach_task_self(), port, port, MACH_MSG_TYPE_MAKE_SEND) == KERN_SUCCESS;
+    if (!has_right || !start(port)) {
+        (void)mach_port_mod_refs(mach_task_self(), port, MACH_PORT_RIGHT_RECEIVE, -1);
+        if (has_right) uspi_darwin_release(port);
+        return false;
+    }
+    *made = port;
+    return true;
+}
+
+int uspi_darwin_exceptions_begin(struct uspi_darwin_crash *c) {
+    /* A child of fork has none of its parent's ports. */
+    const bool is_kept = c->kept != MACH_PORT_NULL && c->kept_by == c->common.system->own_process();
+    mach_port_t port = c->kept;
     c->exceptions = MACH_PORT_NULL;
     if (is_forbidden()) return USP_ERROR_PERMISSION;
     const exception_mask_t masks = uspi_os_is_traced() ? 0 : masks_of(MACH_PORT_NULL);
     if (masks == 0) return USP_ERROR_BUSY;
     c->behavior = behavior();
-    if (mach_port_allocate(mach_task_self(), MACH_PORT_RIGHT_RECEIVE, &port) != KERN_SUCCESS) return USP_ERROR_SYSTEM;
-    if (mach_port_insert_right(mach_task_self(), port, port, MACH_MSG_TYPE_MAKE_SEND) != KERN_SUCCESS) {
-        (void)mach_port_mod_refs(mach_task_self(), port, MACH_PORT_RIGHT_RECEIVE, -1);
-        return USP_ERROR_SYSTEM;
-    }
-    if (!start(port)) {
-        (void)mach_port_mod_refs(mach_task_self(), port, MACH_PORT_RIGHT_RECEIVE, -1);
-        uspi_darwin_release(port);
-        return USP_ERROR_SYSTEM;
-    }
+    if (!is_kept && !open_port(&port)) return USP_ERROR_SYSTEM;
     if (set_ports(c, masks, port) != KERN_SUCCESS) {
-        end_thread(port);
+        if (!is_kept) end_thread(port);
         return USP_ERROR_PERMISSION;
     }
+    c->kept = MACH_PORT_NULL;
     c->exceptions = port;
+    c->masks = masks;
     return masks == CAUGHT ? USP_OK : USP_ERROR_BUSY;
 }
 
 void uspi_darwin_exceptions_end(struct uspi_darwin_crash *c) {
     const mach_port_t port = c->exceptions;
     if (port == MACH_PORT_NULL) return;
+    const exception_mask_t masks = masks_of(port);
     c->exceptions = MACH_PORT_NULL;
-    (void)set_ports(c, masks_of(port), MACH_PORT_NULL);
-    end_thread(port);
+    const bool is_removed = set_ports(c, masks, MACH_PORT_NULL) == KERN_SUCCESS;
+    if (is_removed && masks == c->masks) {
+        end_thread(port);
+    } else {
+        /* A reporter that has taken our port away may give it back. A thread whose exception goes to a dead port repeats
+         * its instruction for ever (xnu osfmk/kern/exception.c), so the port stays, and our thread replies. */
+        c->kept = port;
+        c->kept_by = c->common.system->own_process();
+    }
 }
 
 #endif

@@ -336,7 +336,7 @@ START_TEST(test_other_process) {
     ck_assert_uint_eq(fake_account.calls[FAKE_TASK_RESUME], 1);
     ck_assert_uint_eq(fake_account.calls[FAKE_THREAD_SUSPEND], 0);
     ck_assert_int_eq(usp_snapshot_create_process(99, NULL, &s, error, sizeof error), USP_ERROR_NO_THREAD);
-    ck_assert_int_eq(usp_snapshot_create_process(1000, NULL, &s, error, sizeof error), USP_ERROR_ARGUMENT);
+    ck_assert_int_eq(usp_snapshot_create_process(fake.process, NULL, &s, error, sizeof error), USP_ERROR_ARGUMENT);
     fake.fail_call = FAKE_TASK_FOR_PID;
     fake.fail_at = fake_account.calls[FAKE_TASK_FOR_PID] + 1;
     fake.fail_result = FAILURE;

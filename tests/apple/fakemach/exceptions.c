@@ -333,6 +333,51 @@ START_TEST(test_later_reporter) {
 }
 END_TEST
 
+/* It may forward an exception in any form, also in one that the kit has not asked for, and waits for the one reply. The
+ * rights that came with the message are released. */
+START_TEST(test_forwarded) {
+    static const int ids[] = {2401, 2402, 2403, 2404, 2405, 2406, 2409, 2410, 2500};
+    install_kit();
+    const uint32_t port = fake_exception_port(FAKE_BAD_ACCESS);
+    fake_set_exception_port(FAKE_BAD_ACCESS, FAKE_REPORTER);
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
+        const struct fake_account before = fake_account;
+        ck_assert_msg(fake_forward(port, ids[i], CALLER, FAKE_BAD_ACCESS), "id %d has no reply", ids[i]);
+        check_calls(&before, "a forwarded exception");
+        ck_assert_uint_eq(fake_exception_port(FAKE_BAD_ACCESS), FAKE_REPORTER);
+    }
+    ck_assert_uint_eq(count_reports(), 0);
+    /* The next fault is recorded, once. */
+    fake_set_exception_port(FAKE_BAD_ACCESS, port);
+    ck_assert(!fault());
+    ck_assert_uint_eq(count_reports(), 1);
+}
+END_TEST
+
+/* The kit is uninstalled while the reporter has its port. The reporter gives the port back: it must not be dead, since
+ * the fault would repeat for ever. The next installation takes the same port. */
+START_TEST(test_reporter_outlives_kit) {
+    const struct fake_account before = fake_account;
+    install_kit();
+    const uint32_t port = fake_exception_port(FAKE_BAD_ACCESS);
+    fake_set_exception_port(FAKE_BAD_ACCESS, FAKE_REPORTER);
+    usp_crash_uninstall();
+    fake_set_exception_port(FAKE_BAD_ACCESS, port);
+    ck_assert_int_eq(fake_exception(CALLER, FAKE_BAD_ACCESS, INVALID, 0x10), FAKE_BECOMES_SIGNAL);
+    ck_assert_int_eq(fake_account.reply, FAILURE);
+    ck_assert_uint_eq(count_reports(), 0);
+    fake_set_exception_port(FAKE_BAD_ACCESS, 0);
+    install_kit();
+    ck_assert_int_eq(usp_crash_status(), USP_OK);
+    ck_assert_uint_eq(fake_exception_port(FAKE_BAD_ACCESS), port);
+    ck_assert(!fault());
+    ck_assert_uint_eq(count_reports(), 1);
+    usp_crash_uninstall();
+    for (int i = 0; i < KNOWN; i++) ck_assert_uint_eq(fake_exception_port(caught[i]), 0);
+    check_calls(&before, "two installations");
+}
+END_TEST
+
 /* A debugger needs its own ports. */
 START_TEST(test_debugger) {
     fake.traced = true;
@@ -537,8 +582,8 @@ TCase *case_of_exceptions(void) {
     add_tests(tests, test_exception, test_lock_of_crashed_thread, test_snapshot_leaves_our_thread,
               test_signal_of_exception, test_other_exceptions, test_blocked_signal, test_overflow, test_callback,
               test_earlier_handler, test_managed_runtime, test_later_handler, test_later_runtime, test_ignored_signal,
-              test_earlier_reporter, test_later_reporter, test_debugger, test_entitlement, test_two_threads,
-              test_fault_of_recorder, test_install_again);
+              test_earlier_reporter, test_later_reporter, test_forwarded, test_reporter_outlives_kit, test_debugger,
+              test_entitlement, test_two_threads, test_fault_of_recorder, test_install_again);
     add_loop_tests(tests, 0, 6, test_behavior);
     add_loop_tests(tests, 0, 5, test_refusals);
     add_loop_tests(tests, 0, 2, test_thread_of_another_task);

@@ -102,6 +102,7 @@ struct fake_script {
     bool other_has_execed;   /* the other process has another task than before */
     bool traced;             /* a debugger traces this process */
     const char *release;     /* of the system, as "21.6.0"; NULL: it is not told */
+    int process;             /* its id; after fake_reset another one than before */
     bool hardened;           /* the kernel kills a task that asks for exceptions with the thread's port */
     bool only_one_port;      /* the kernel kills a task that sets any exception port */
     bool counting;           /* allocations and frees count as calls */
@@ -177,12 +178,16 @@ uint32_t fake_exception_port(int exception);
 /* What an exception comes to. */
 enum fake_outcome {
     FAKE_BECOMES_SIGNAL, /* there is no port, or the reply was a failure */
-    FAKE_HANDLED         /* the thread repeats the instruction */
+    FAKE_HANDLED         /* the thread repeats the instruction, for ever if the port is dead */
 };
 
 /* A thread raises an exception: the message is sent to the port, and the thread that receives from it runs until it
  * waits for the next one. A thread with index SIZE_MAX is one of another task that has inherited our port. */
 enum fake_outcome fake_exception(size_t thread, int exception, int64_t code, int64_t subcode);
+
+/* A reporter that has taken a port of ours away forwards an exception to it, by a message with this id (exc.defs,
+ * mach_exc.defs), with rights if such messages have them. Returns whether there is one reply, and that a failure. */
+bool fake_forward(uint32_t port, int id, size_t thread, int exception);
 
 /* Adds a thread; fields that are 0 get values. Returns its index. */
 size_t fake_add_thread(const struct fake_thread *thread);

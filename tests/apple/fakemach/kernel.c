@@ -132,7 +132,9 @@ static stack_t alternate;
 static int last_error;
 
 void fake_reset(void) {
+    const int before = fake.process;
     memset(&fake, 0, sizeof fake);
+    fake.process = before >= 1000 && before < FAKE_OTHER_PID - 1 ? before + 1 : 1000;
     memset(&fake_account, 0, sizeof fake_account);
     memset(references, 0, sizeof references);
     memset(semaphores, 0, sizeof semaphores);
@@ -527,8 +529,10 @@ mach_msg_return_t mach_msg(mach_msg_header_t *head, mach_msg_option_t option, ma
         memcpy(head, message.bytes, size);
         return MACH_MSG_SUCCESS;
     }
-    if (option != MACH_SEND_MSG || head->msgh_size != send_size) fake_account.errors++;
+    if ((option & ~MACH_SEND_TIMEOUT) != MACH_SEND_MSG || head->msgh_size != send_size) fake_account.errors++;
     if (head->msgh_remote_port == REPLY_PORT) {
+        /* The port of another reporter may be full. */
+        if ((option & MACH_SEND_TIMEOUT) == 0) fake_account.errors++;
         /* {head, NDR, result}, as MIG's replies are. */
         if (send_size != 36 || MACH_MSGH_BITS_REMOTE(head->msgh_bits) != 18) fake_account.errors++;
         fake_account.replies++;
@@ -546,6 +550,28 @@ mach_msg_return_t mach_msg(mach_msg_header_t *head, mach_msg_option_t option, ma
 }
 
 static void put_number(size_t at, uint64_t value, size_t n) { memcpy(message.bytes + at, &value, n); }
+
+bool fake_forward(uint32_t port, int id, size_t thread, int exception) {
+    const size_t replies = fake_account.replies;
+    const bool has_rights = id != 2402 && id != 2406;
+    if (!is_own_port(port)) return false;
+    memset(message.bytes, 0, sizeof message.bytes);
+    put_number(0, (has_rights ? 0x80000000u : 0) | 18, 4);
+    put_number(8, REPLY_PORT, 4);
+    put_number(20, (uint64_t)id, 4);
+    if (has_rights) {
+        put_number(24, 2, 4);
+        put_number(28, fake.threads[thread].port, 4);
+        add_right(fake.threads[thread].port);
+        put_number(40, OTHER_TASK, 4);
+        add_right(OTHER_TASK);
+    }
+    put_number(has_rights ? 60 : 32, (uint64_t)exception, 4);
+    message.size = 96;
+    put_number(4, message.size, 4);
+    run_receiver();
+    return fake_account.replies == replies + 1 && fake_account.reply != KERN_SUCCESS;
+}
 
 /* Writes the request of mach_exc.defs. Rights come with it, as the kernel gives them. */
 static void write_request(const struct fake_thread *t, unsigned behavior, int exception, int64_t code,
@@ -580,6 +606,8 @@ enum fake_outcome fake_exception(size_t thread, int exception, int64_t code, int
     const mach_port_t port = exception_actions[exception].port;
     const size_t replies = fake_account.replies;
     fake_account.other_was_asked = port == FAKE_REPORTER;
+    /* Without a receiver, a port is dead (xnu osfmk/kern/exception.c). */
+    if (port >= OWN_PORT && port - OWN_PORT < OWN_PORTS && !is_own_port(port)) return FAKE_HANDLED;
     if (!is_own_port(port)) return FAKE_BECOMES_SIGNAL;
     struct fake_thread *t = thread < fake.thread_count ? &fake.threads[thread] : NULL;
     write_request(t, (unsigned)exception_actions[exception].behavior, exception, code, subcode);
@@ -1041,7 +1069,7 @@ void dispatch_release(dispatch_object_t object) {
 
 /* ---- the rest of the system ---- */
 
-pid_t getpid(void) { return 1000; }
+pid_t getpid(void) { return fake.process; }
 
 int kill(pid_t pid, int signal) {
     if (signal == 0 && pid == FAKE_OTHER_PID) return 0;

@@ -22,7 +22,9 @@ typedef kern_return_t mach_msg_return_t;
 #define MACH_MSG_TYPE_MAKE_SEND       20
 #define MACH_MSGH_BITS(remote, local) ((remote) | ((local) << 8))
 #define MACH_MSGH_BITS_REMOTE(bits)   ((bits) & 0x1fu)
+#define MACH_MSGH_BITS_COMPLEX        0x80000000u
 #define MACH_SEND_MSG                 0x00000001
+#define MACH_SEND_TIMEOUT             0x00000010
 #define MACH_RCV_MSG                  0x00000002
 #define MACH_MSG_SUCCESS              0x00000000
 #define MACH_RCV_TOO_LARGE            0x10004004
