@@ -368,10 +368,52 @@ static bool open_recording(struct conversion *c) {
     return true;
 }
 
+/* Returns whether a file begins as the CPU profiles of gperftools do: the words 0, 3, 0, a period and 0. */
+static bool is_binary_profile(const unsigned char *head, size_t size, size_t word) {
+    static const unsigned char begin[] = {0, 3, 0};
+    for (size_t i = 0; i < sizeof begin; i++) {
+        for (size_t k = 0; k < word; k++) {
+            if (size < 5 * word || head[i * word + k] != (k == 0 ? begin[i] : 0)) return false;
+        }
+    }
+    for (size_t k = 0; k < word; k++) {
+        if (head[4 * word + k] != 0) return false;
+    }
+    return true;
+}
+
+/* Returns whether a file is a profile in a format from before pprof's, as gperftools and Go (debug=1) write them
+ * (google/pprof, profile/legacy_profile.go). */
+static bool is_older_profile(const unsigned char *head, size_t size) {
+    static const char *const begins[] = {"heap profile:",
+                                         "goroutine profile:",
+                                         "threadcreate profile:",
+                                         "--- symbol",
+                                         "--- profile",
+                                         "--- heap",
+                                         "--- contention",
+                                         "--- growth",
+                                         "--- mutex:",
+                                         "heapz",
+                                         "growthz",
+                                         "contentionz",
+                                         "--- threadz",
+                                         "--- Memory map:"};
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++) {
+        const size_t length = strlen(begins[i]);
+        if (size >= length && memcmp(head, begins[i], length) == 0) return true;
+    }
+    return is_binary_profile(head, size, 4) || is_binary_profile(head, size, 8);
+}
+
 /* Reads and names a profile of pprof or OTLP. Returns an enum exit_status. */
 static int open_profile_file(struct conversion *c) {
     char error[1024];
     size_t size;
+    if (is_older_profile(c->head, c->head_size)) {
+        complain("%s: an older format of gperftools or Go; `go tool pprof -proto FILE >NEW` converts it", c->shown);
+        return EXIT_NO_TARGET;
+    }
     if (!usp_profile_file_may_be(c->head, c->head_size)) {
         complain("%s: not a recording in a format that is known", c->shown);
         return EXIT_NO_TARGET;

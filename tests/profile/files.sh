@@ -208,6 +208,16 @@ for first in '\0\0\0\0' '{ "a": 1 }' '\x7fELF' '#!/bin/sh' '<?xml version'; do
   [[ $status -eq 3 ]] || fail "a file that begins with $first: status $status"
   has "$(<"$work/error")" 'not a recording in a format that is known' "a file that begins with $first"
 done
+# So is a profile from before pprof's format, with the command that converts it: texts, and 32-bit and 64-bit words.
+word='\0\0\0\0'
+for first in 'heap profile: 3: 1024' '--- contention:\ncycles/second=1' 'goroutine profile: total 4' \
+  "$word\x3\0\0\0$word\x10\x27\0\0$word" "$word$word\x3\0\0\0$word$word$word\x10\x27\0\0$word$word$word"; do
+  printf "%b" "$first" >"$work/older"
+  status=0
+  "$unspool" profile "$work/older" >"$work/out" 2>"$work/error" || status=$?
+  [[ $status -eq 3 ]] || fail "a file that begins with $first: status $status"
+  has "$(<"$work/error")" 'an older format of gperftools or Go; `go tool pprof -proto FILE >NEW` converts it' "$first"
+done
 "${make[@]}" write pprof "$work/plain" "${place[@]}" duration=-1
 "$unspool" profile --format folded "$work/plain" >"$work/out" 2>"$work/error"
 has "$(<"$work/error")" ' threads in [0-9]\.[0-9] s$' "a negative duration"
