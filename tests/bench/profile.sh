@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Compares `unspool profile` with `perf script` on recordings with stack dumps that perf makes here: a C program with 60
-# frames, and a Python interpreter, with and without inlined calls and lines. Also compares `unspool profile` of that
-# interpreter's recording with one of ten times as long. USP_BENCH_PYTHON names an interpreter with debug information
-# (default: python3). USP_BENCH_RECORDING names a recording to use instead of all these. Prints processor time with all
+# frames, a Python interpreter, with and without inlined calls and lines, and a shell that starts many programs. Also
+# compares `unspool profile` of the interpreter's recording with one of ten times as long. USP_BENCH_PYTHON names an
+# interpreter with debug information (default: the one that python3 starts), on which the rows with lines depend: what
+# debug information it has is printed. USP_BENCH_RECORDING names a recording to use instead of all these. Prints processor time with all
 # processes that were started (perf starts addr2line, and does not always wait for it), as medians of rounds in turn, and
 # the largest process's peak of memory. Run in the build folder; takes a few minutes.
 set -euo pipefail
@@ -18,6 +19,8 @@ if [[ -x tools/.libs/unspool ]]; then
   export LD_LIBRARY_PATH=$PWD/lib/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 fi
 seconds=${USP_BENCH_SECONDS:-5}
+# A python3 that is a script (pyenv) would be recorded with its shells.
+python=${USP_BENCH_PYTHON:-$(python3 -c 'import sys; print(sys.executable)')}
 cat >"$work/deep.c" <<'END_OF_C'
 #include <stdlib.h>
 #include <time.h>
@@ -63,13 +66,15 @@ else
   record=(perf record -q -e cpu-clock -F 999 --call-graph dwarf)
   "${record[@]}" -o "$work/trial" true >/dev/null 2>&1 || skip "perf may not record here"
   "${record[@]}" -o "$work/deep.data" "$work/deep" "$seconds"
-  "${record[@]}" -o "$work/python.data" "${USP_BENCH_PYTHON:-python3}" "$work/busy.py" "$seconds"
-  "${record[@]}" -o "$work/long.data" "${USP_BENCH_PYTHON:-python3}" "$work/busy.py" "$((10 * seconds))"
-  recordings=("C=$work/deep.data" "Python=$work/python.data" "long=$work/long.data")
+  "${record[@]}" -o "$work/python.data" "$python" "$work/busy.py" "$seconds"
+  "${record[@]}" -o "$work/long.data" "$python" "$work/busy.py" "$((10 * seconds))"
+  # shellcheck disable=SC2016 # the shell that is recorded expands it
+  "${record[@]}" -F 5000 -o "$work/many.data" bash -c 'for i in {1..600}; do /bin/true; /bin/ls >/dev/null; done'
+  recordings=("C=$work/deep.data" "Python=$work/python.data" "Programs=$work/many.data" "long=$work/long.data")
 fi
-python3 - "$unspool" "${USP_BENCH_ROUNDS:-5}" "${recordings[@]}" <<'END_OF_PYTHON'
-import ctypes, os, statistics, subprocess, sys
-unspool, rounds, *recordings = sys.argv[1:]
+python3 - "$unspool" "${USP_BENCH_ROUNDS:-5}" "$python" "${recordings[@]}" <<'END_OF_PYTHON'
+import ctypes, os, re, statistics, subprocess, sys
+unspool, rounds, python, *recordings = sys.argv[1:]
 PR_SET_CHILD_SUBREAPER = 36
 # Processes that a command has started and left come to this one, so that their time counts.
 if ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
@@ -111,9 +116,29 @@ def compare_length(what, ours, short, long):
           f'{b / a:.1f} times as long, goal {more:.1f}: {"reached" if b / a <= more else "missed"}; '
           f'{b_peak / a_peak:.2f} times the memory, goal 1', flush=True)
 
+def debug_information(path):
+    """The size of a file's debug information, or of that of its separate file, as text."""
+    def size_in(file):
+        sections = subprocess.run(['readelf', '-SW', file], capture_output=True, text=True).stdout
+        found = re.search(r'\.debug_info\s+PROGBITS\s+\S+\s+\S+\s+(\S+)\s+\S+(.*)', sections)
+        packed = ', compressed' if found and ' C' in found[2][:4] else ''
+        return f'{int(found[1], 16) / 1e6:.1f} MB{packed}' if found else None
+    notes = subprocess.run(['readelf', '-n', path], capture_output=True, text=True).stdout
+    build_id = re.search(r'Build ID: (..)(\w+)', notes)
+    separate = f'/usr/lib/debug/.build-id/{build_id[1]}/{build_id[2]}.debug' if build_id else ''
+    return size_in(path) or size_in(separate) or 'none'
+
+def say_conditions(python):
+    files = [os.path.realpath(python)]
+    linked = subprocess.run(['ldd', files[0]], capture_output=True, text=True).stdout
+    files += re.findall(r'=> (\S*/lib(?:python|c\.so)\S*)', linked)
+    print('debug information:', '; '.join(f'{file}: {debug_information(file)}' for file in files))
+
 goals = {'C': (8, None), 'Python': (6, 20)}
 paths = dict(recording.split('=', 1) for recording in recordings)
 long = paths.pop('long', None)
+if long is not None:
+    say_conditions(python)
 folded = [unspool, 'profile', '--quiet', '--format', 'folded']
 for name, path in paths.items():
     script = ['perf', 'script', '-i', path]
