@@ -9,6 +9,7 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void usage(FILE *out) {
     fputs("usage: unspool index [OPTION...] FILE|DIR...\n"
@@ -55,10 +56,13 @@ static const struct option options[] = {
     {NULL, 0, NULL, 0},
 };
 
+/* How messages name the command; argv[0] is "add" for `unspool store add`. */
+static const char *name_of(const char *word) { return strcmp(word, "add") == 0 ? "store add" : word; }
+
 static bool parse_threads(const char *text, struct store_adding *adding) {
     uint64_t threads;
     if (!parse_number(text, 64, &threads) || threads == 0) {
-        complain("index: --threads takes a number from 1 to 64, not \"%s\"", text);
+        complain("--threads takes a number from 1 to 64, not \"%s\"", text);
         return false;
     }
     adding->threads = (uint32_t)threads;
@@ -77,8 +81,8 @@ static bool parse_option(int option, struct store_adding *adding) {
     }
 }
 
-static int refuse_usage(void) {
-    fputs("See `unspool index --help`.\n", stderr);
+static int refuse_usage(const char *word) {
+    fprintf(stderr, "See `unspool %s --help`.\n", name_of(word));
     return EXIT_USAGE;
 }
 
@@ -89,15 +93,15 @@ int store_run_add(int argc, char **argv) {
             usage(stdout);
             return EXIT_ALL_WELL;
         }
-        if (!parse_option(option, &adding)) return refuse_usage();
+        if (!parse_option(option, &adding)) return refuse_usage(argv[0]);
     }
     if (argc == optind) {
-        complain("index: a file or folder is missing");
-        return refuse_usage();
+        complain("%s: a file or folder is missing", name_of(argv[0]));
+        return refuse_usage(argv[0]);
     }
     char *store = find_index_store(adding.store);
     if (store == NULL) {
-        complain("index: -o STORE is missing, and there is no $HOME");
+        complain("%s: -o STORE is missing, and there is no $HOME", name_of(argv[0]));
         return EXIT_FAILED;
     }
     adding.store = store;

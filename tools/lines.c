@@ -4,6 +4,7 @@
 
 #include "tools/command.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,6 +54,13 @@ char *use_line_options(const struct line_options *lines, struct usp_symbolizer_o
     names->path_map_count = lines->path_map_count;
     names->dyld_caches = lines->caches.set;
     return store;
+}
+
+void take_index_store(struct line_options *lines, const char *path) {
+    struct stat folder;
+    lines->index_store = path;
+    const int error = stat(path, &folder) != 0 ? errno : S_ISDIR(folder.st_mode) ? 0 : ENOTDIR;
+    if (error != 0) complain("--index %s: %s", path[0] != '\0' ? path : "\"\"", strerror(error));
 }
 
 bool has_index_store(const char *given) {

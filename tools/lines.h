@@ -28,6 +28,9 @@ char *use_line_options(const struct line_options *lines, struct usp_symbolizer_o
  * $XDG_CACHE_HOME or ~/.cache. The caller frees it. NULL: memory is exhausted, or there is no $HOME. */
 char *find_index_store(const char *given);
 
+/* Takes the value of --index. Complains if it is not a folder, which may still become one. */
+void take_index_store(struct line_options *lines, const char *path);
+
 /* Whether there is a store for symbols: one `given` by an option, or the default one if its folder exists. */
 bool has_index_store(const char *given);
 

@@ -463,12 +463,14 @@ static int write_same(struct conversion *c) {
 
 /* ---- the result ---- */
 
-static void say_summary(const struct conversion *c, const struct usp_recording_info *info) {
+/* `path`: the file in which the profile is; NULL: none. */
+static void say_summary(const struct conversion *c, const struct usp_recording_info *info, const char *path) {
     struct usp_profile_info of;
     usp_profile_get_info(c->profile, &of);
-    complain("%" PRIu64 " samples of %" PRIu64 " threads in %.1f s%s%s", of.samples, of.threads,
-             (double)(info->length > 0 ? info->length : c->last - c->first) / 1e9, c->output.path != NULL ? " in " : "",
-             c->output.path != NULL ? c->output.path : "");
+    complain("%" PRIu64 " %s of %" PRIu64 " %s in %.1f s%s%s", of.samples, of.samples == 1 ? "sample" : "samples",
+             of.threads, of.threads == 1 ? "thread" : "threads",
+             (double)(info->length > 0 ? info->length : c->last - c->first) / 1e9, path != NULL ? " in " : "",
+             path != NULL ? path : "");
     if (info->short_dumps > 0) {
         complain("%" PRIu64 " of %" PRIu64 " stack dumps end before the stack does; perf record --call-graph "
                  "dwarf,BYTES makes larger ones",
@@ -538,12 +540,14 @@ static int convert(struct conversion *c) {
         if (status == USP_OK) complain("%s: no sample%s", c->shown, info.samples > 0 ? " that the options choose" : "");
         return EXIT_NO_TARGET;
     }
-    if (!c->is_quiet) say_summary(c, &info);
+    const char *path = c->output.path;
+    if (!c->is_quiet && path == NULL) say_summary(c, &info, NULL);
     describe_run(c, &info);
     c->output.recorded = main_process(c);
     c->output.options.file = c->profile_file;
     if (!record_open(&c->output)) return EXIT_FAILED;
     const int result = record_write(&c->output, c->profile, 0);
+    if (!c->is_quiet && path != NULL) say_summary(c, &info, result == EXIT_ALL_WELL ? path : NULL);
     return result == EXIT_ALL_WELL && is_damaged ? EXIT_INCOMPLETE : result;
 }
 

@@ -317,8 +317,9 @@ static void say_summary(const char *file, struct usp_profile *profile) {
     add_count(&rest, run->threads_left_out, "threads left out");
     add_count(&rest, info.evicted, "samples left the time line");
     add_count(&rest, info.refused, "samples did not fit");
-    complain("%" PRIu64 " samples of %" PRIu64 " threads in %.1f s%s%s, with %.1f %% of a processor%s", info.samples,
-             info.threads, seconds, file != NULL ? " in " : "", file != NULL ? file : "",
+    complain("%" PRIu64 " %s of %" PRIu64 " %s in %.1f s%s%s, with %.1f %% of a processor%s", info.samples,
+             info.samples == 1 ? "sample" : "samples", info.threads, info.threads == 1 ? "thread" : "threads", seconds,
+             file != NULL ? " in " : "", file != NULL ? file : "",
              seconds > 0 ? (double)run->cpu_ns / 1e7 / seconds : 0, rest.text);
 }
 

@@ -54,7 +54,7 @@ bool record_output_option(int option, struct record_output *output, bool *is_wro
     case OUTPUT_NO_LINES: output->no_lines = true; break;
     case OUTPUT_LINES: output->wants_lines = true; break;
     case OUTPUT_MAP_PATH: is_right = add_path_map(&output->lines, optarg); break;
-    case OUTPUT_INDEX: output->lines.index_store = optarg; break;
+    case OUTPUT_INDEX: take_index_store(&output->lines, optarg); break;
     case 'o': output->path = optarg; break;
     default: return false;
     }

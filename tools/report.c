@@ -348,7 +348,7 @@ static bool parse_option(int option, struct session *session) {
     case OPTION_DEBUGINFOD: session->fetch.debuginfod = true; return true;
     case OPTION_FETCH_CACHE: session->fetch.cache = optarg; return true;
     case OPTION_FETCH_TIMEOUT: return parse_fetch_timeout(optarg, &session->fetch);
-    case OPTION_INDEX: session->lines.index_store = optarg; return true;
+    case OPTION_INDEX: take_index_store(&session->lines, optarg); return true;
     case OPTION_MAP_PATH: return add_path_map(&session->lines, optarg);
     case OPTION_SHARED_CACHE: return add_shared_cache(&session->lines.caches, optarg);
     case OPTION_DEMANGLE: return parse_demangling(optarg, &session->demangling);

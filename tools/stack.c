@@ -220,7 +220,7 @@ static int parse(int argc, char **argv, struct request *request, bool *goes_on) 
         case OPTION_LINES: request->wants_lines = true; break;
         case OPTION_FULL_PATH: request->line_flags |= USP_FORMAT_FULL_PATHS; break;
         case OPTION_COLUMNS: request->line_flags |= USP_FORMAT_COLUMNS; break;
-        case OPTION_INDEX: request->lines.index_store = optarg; break;
+        case OPTION_INDEX: take_index_store(&request->lines, optarg); break;
         case OPTION_MAP_PATH:
             if (!add_path_map(&request->lines, optarg)) return EXIT_USAGE;
             break;

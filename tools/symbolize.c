@@ -236,7 +236,7 @@ static bool parse_option(int option, struct request *request) {
     case OPTION_DEBUGINFOD: request->log.fetch.debuginfod = true; return true;
     case OPTION_FETCH_CACHE: request->log.fetch.cache = optarg; return true;
     case OPTION_FETCH_TIMEOUT: return parse_fetch_timeout(optarg, &request->log.fetch);
-    case OPTION_INDEX: wanted->lines.index_store = optarg; return true;
+    case OPTION_INDEX: take_index_store(&wanted->lines, optarg); return true;
     case OPTION_JSON: wanted->json = true; return true;
     case 'i': wanted->inlined = true; return true;
     case OPTION_FULL_PATH: wanted->line_flags |= USP_FORMAT_FULL_PATHS; return true;

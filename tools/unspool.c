@@ -66,7 +66,7 @@ static int help(int argc, char **argv) {
         complain("help: one command at a time");
         return EXIT_USAGE;
     }
-    if (argc < 3) {
+    if (argc < 3 || strcmp(argv[2], "help") == 0 || strcmp(argv[2], "--help") == 0 || strcmp(argv[2], "-h") == 0) {
         usage(stdout);
         return EXIT_ALL_WELL;
     }

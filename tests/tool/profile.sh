@@ -34,6 +34,14 @@ out_has ' 2 Thread_8: worker$'
 out_has '\(in app\)'
 run 0 profile - <"$work/perf.data"
 err_has '^unspool: 6 samples of 3 threads in 1\.5 s$'
+run 0 profile --pid 9 "$work/perf.data"
+err_has '^unspool: 2 samples of 1 thread in '
+# The summary names the file, unless it could not be written.
+run 0 profile -o "$work/a file.svg" "$work/perf.data"
+err_has "^unspool: 6 samples of 3 threads in 1\\.5 s in $work/a file\\.svg\$"
+run 4 profile -o "$work/nowhere/file.svg" "$work/perf.data"
+err_has "^unspool: $work/nowhere/file\\.svg: No such file or directory\$"
+[[ $(wc -l <"$work/err") -eq 1 ]] || fail "a summary of a file that is not there"
 
 # chosen NUMBER ARGUMENT...: so many samples are chosen.
 chosen() {

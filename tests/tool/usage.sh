@@ -112,6 +112,28 @@ for command in 'stack -' 'images -' 'report -' 'symbolize --search . --log -' 'p
   err_has '^unspool: standard input: (cannot be read: )?Bad file descriptor$'
   [[ $(wc -l <"$work/err") -eq 1 ]] || fail "$command with a closed standard input: several messages"
 done
+# An option that names no store says so, and the command goes on.
+: >"$work/file"
+for command in 'stack 1' 'symbolize -o /bin/sh 0' 'report /bin/sh' 'profile /bin/sh'; do
+  # shellcheck disable=SC2086 # words
+  "$unspool" $command --index nowhere >/dev/null 2>"$work/err" || :
+  err_has '^unspool: --index nowhere: No such file or directory$'
+  # shellcheck disable=SC2086 # words
+  "$unspool" $command --index "$work/file" >/dev/null 2>"$work/err" || :
+  err_has "^unspool: --index $work/file: Not a directory\$"
+done
+# The same code serves two commands: each is named.
+run 2 index
+err_has '^unspool: index: a file or folder is missing$'
+err_has '^See .unspool index --help.\.$'
+run 2 store add
+err_has '^unspool: store add: a file or folder is missing$'
+err_has '^See .unspool store add --help.\.$'
+# help describes itself.
+for word in help --help -h; do
+  run 0 help "$word"
+  out_has '^usage: unspool COMMAND'
+done
 # A folder without logs.
 mkdir "$work/no logs" "$work/no logs/below"
 : >"$work/no logs/.hidden"
