@@ -879,6 +879,19 @@ static const struct shown line_reports[] = {
      "0  App                            0x100 (Missing UUID " UUID_A ")\n",
      {"Exception Type:      EXC_BAD_ACCESS KERN_INVALID_ADDRESS 0x0000000000000010\n\n"
       "Thread name:  com.apple.main-thread\nThread Crashed:\n0   App"}},
+    /* lldb: functions without a name, the thread's stop reason; its list of images does not state where they end. */
+    {"* thread #1, queue = 'q', stop reason = EXC_BAD_ACCESS (code=1, address=0x0)\n  * frame #0: 0x0000000100000100 "
+     "App\n"
+     "-> frame #1: 0x0000000100000200 App`draw + 10\n  thread #2, stop reason = breakpoint 1.1\n"
+     "(lldb) image list\n[  0] " UUID_A " 0x0000000100000000 /App\n",
+     {"Exception Type:      EXC_BAD_ACCESS (code=1, address=0x0)\n\n"
+      "Thread 1 name:  Dispatch queue: q\nThread 1 Crashed:\n0   App",
+      "f100 + 4 (a.c:9)\n1   App", "draw + 10\n", "0x100000000 - ??? App <"}},
+    {"* thread #1, stop reason = signal SIGABRT\n  * frame #0: 0x0000000100000100 App`draw + 10\n",
+     {"Exception Type:      SIGABRT\n\n"}},
+    /* Instabug's list does not state it either. */
+    {"Thread 0 Crashed:\n0   App    0x100000100 0x100000000\n\n0x100000000     App    arm64     " UUID_A "\n",
+     {"0x0000000100000100 f100 + 4 (a.c:9)\n", "0x100000000 - ??? App arm64 <"}},
     /* spindump: code that is in no image has a place in the tree. */
     {"  Thread 0x3316    2 samples (1-2)\n  2  main + 40 (App + 400) [0x100000190]\n    2  ??? [0x4800047383]\n"
      "      1  ??? [0x48000475fb]\n",

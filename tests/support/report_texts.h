@@ -554,6 +554,24 @@ static const struct text apple_texts[] = {
      "[230]                                      0x0000000180000000 /Applications/App.app/libbass.dylib\n"
      "[  0] 0x0000000180000200 /Applications/App.app/Other\n",
      2, 0},
+    /* lldb: functions without a name. The last line is another tool's. */
+    {"lldb",
+     "  * frame #0: 0x0000000100000100 App\n"
+     "-> frame #1: 0x0000000100000200 App\n"
+     "    frame #2: 0x0000000100000300 App + 768\n"
+     "(lldb) image list\n"
+     "[  0] " UUID_A " 0x0000000100000000 /Applications/App.app/App\n",
+     "  * frame #0: 0x0000000100000100 App`id.App:100! + 7\n"
+     "-> frame #1: 0x0000000100000200 App`id.App:200 + 7\n"
+     "    frame #2: 0x0000000100000300 App + 768\n"
+     "(lldb) image list\n"
+     "[  0] " UUID_A " 0x0000000100000000 /Applications/App.app/App\n",
+     "  * frame #0: 0x0000000100000100 App\n"
+     "-> frame #1: 0x0000000100000200 App\n"
+     "    frame #2: 0x0000000100000300 App + 768\n"
+     "(lldb) image list\n"
+     "[  0] " UUID_A " 0x0000000100000000 /Applications/App.app/App\n",
+     3, 0},
     /* Honeycomb's traces: a UUID of zeros is that of an image without one. */
     {"apple",
      "0   App      0x100000100   " UUID_A " + 256\n"

@@ -128,6 +128,7 @@ static bool find_heading(struct uspi_span line, struct uspi_heading *heading) {
         heading->kind = USPI_HEADING_STACK;
         heading->flags = USPI_STACK_HAS_REASON;
         heading->name = uspi_span_trim(line);
+        heading->field = USPI_FIELD_EXCEPTION_TYPE;
         heading->value = uspi_span_trim(uspi_span_after(line, at));
         return true;
     }

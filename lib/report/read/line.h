@@ -94,8 +94,9 @@ void uspi_put_symbol_spaced_hex(struct uspi_text *out, const struct uspi_frame *
 /* Sets the addresses of an image of `size` bytes at `base`. Size 0: not known. */
 void uspi_set_range(struct uspi_read_image *image, uint64_t base, uint64_t size);
 
-/* The largest size of an image in lists that state only where it begins. */
-#define USPI_IMAGE_SIZE_MAX (UINT64_C(1) << 32)
+/* The size of an image in lists that state only where it begins: the next image, or at most this size ends it. Images
+ * consist of pages, so none has this size. */
+#define USPI_IMAGE_SIZE_MAX ((UINT64_C(1) << 32) - 1)
 
 /* ---- headings ---- */
 

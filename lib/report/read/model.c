@@ -3,6 +3,7 @@
 #include "lib/report/read/model.h"
 
 #include "lib/base/array.h"
+#include "lib/report/read/line.h"
 
 /* ---- strings ---- */
 
@@ -239,6 +240,8 @@ bool uspi_model_add_images(struct uspi_model *model, const struct uspi_text_tabl
         struct uspi_image_entry *image = APPEND(model, image);
         if (image == NULL) return false;
         *image = *from;
+        /* The list does not state the end. */
+        if (from->last - from->first == USPI_IMAGE_SIZE_MAX - 1) image->last = image->first;
         if (!uspi_model_copy(model, from->path, &image->path) || !uspi_model_copy(model, from->ident, &image->ident)) {
             return false;
         }

@@ -135,8 +135,8 @@ static bool take_thread(struct builder *builder, const struct uspi_heading *head
     if (!has_own && builder->has_name && builder->name.number == heading->number) named = &builder->name;
     builder->has_name = false;
     builder->is_in_thread = true;
+    if (!uspi_model_set_field(model, (enum uspi_field)heading->field, heading->value)) return false;
     if ((heading->flags & USPI_STACK_HAS_REASON) != 0) {
-        if (!uspi_model_set_field(model, USPI_FIELD_EXCEPTION_TYPE, heading->value)) return false;
         builder->is_open = false;
         builder->is_waiting = part_of(builder)->fields[USPI_FIELD_EXCEPTION_REASON].length == 0;
         builder->field = USPI_FIELD_EXCEPTION_REASON;

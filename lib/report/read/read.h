@@ -110,7 +110,7 @@ enum uspi_heading_flags {
     USPI_FIELD_IS_LOGGED = 1 << 6,
     USPI_FIELD_IS_REPEATED = 1 << 7, /* it may say what a logged exception above says */
     USPI_FIELD_IS_OPEN = 1 << 8,     /* the value goes on in the next lines, up to one that ends with a quote */
-    /* The stack is that of the exception `value`, whose reason may be between the heading and the frames. */
+    /* The stack is that of an exception, whose reason may be between the heading and the frames. */
     USPI_STACK_HAS_REASON = 1 << 9
 };
 
@@ -154,7 +154,7 @@ struct uspi_heading {
     struct uspi_span name;  /* name of the thread, of the stack, or of a logged exception */
     struct uspi_span queue; /* label of the thread's dispatch queue */
     struct uspi_span stack; /* of a logged exception whose stack follows: the description of that stack */
-    struct uspi_span value; /* of the field; of a stack with a reason the exception's name */
+    struct uspi_span value; /* of the field; the heading of a stack may have one, too */
 };
 
 /* ---- lines of text ---- */
