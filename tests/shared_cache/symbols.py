@@ -350,11 +350,15 @@ def test_many_caches(h):
 
 
 def test_folders(h):
-    """A folder stands for the caches in it, as Xcode, IPSW archives and macOS have them."""
-    for place in ('iOS DeviceSupport/iPhone15,2 17.4 (21E219)/Symbols/System/Library/Caches/com.apple.dyld',
+    """A folder stands for the caches in it, as Xcode, IPSW archives, macOS and simulators have them."""
+    simulators = 'Library/Developer/CoreSimulator/Caches/dyld/25A354/com.apple.CoreSimulator.SimRuntime.iOS-26-0.23A343'
+    for place in (simulators, 'iOS DeviceSupport/iPhone15,2 17.4 (21E219)/Symbols/System/Library/Caches/com.apple.dyld',
                   'System/Library/dyld', 'System/Volumes/Preboot/Cryptexes/OS/System/Library/dyld',
                   'System/DriverKit/System/Library/dyld'):
-        made = h.make('arm64e', '--header 0x228 --layout apart --locals symbols')
+        if place == simulators:
+            made = h.make('arm64', '--header 0x228 --slide 0 --locals kept', file='dyld_sim_shared_cache_arm64')
+        else:
+            made = h.make('arm64e', '--header 0x228 --layout apart --locals symbols')
         top = os.path.join(os.path.dirname(made.path), 'top')
         folder = os.path.join(top, place)
         os.makedirs(folder)
