@@ -88,7 +88,9 @@ bool log_output_write(struct log_output *output, const char *bytes, size_t n) {
         if (standard->used >= PIECE || standard->used == standard->room) log_standard_show(standard);
     }
     if (n > 0 && standard != NULL) standard->is_kept = true;
-    if (fwrite(bytes, 1, n, output->file) != n) output->has_failed = true;
+    const bool is_written =
+        output->standard == NULL ? output_write(&output->written, bytes, n) : fwrite(bytes, 1, n, output->file) == n;
+    if (!is_written) output->has_failed = true;
     return !output->has_failed;
 }
 
@@ -101,7 +103,11 @@ bool log_output_has_failed(const struct log_output *output) { return output->has
 
 int log_output_fail(const struct log_output *output) {
     /* main reports errors of standard output, and log_jobs.c those of temporary files. */
-    if (output->standard == NULL) complain("%s: could not be written", output->written.path);
+    char reason[256];
+    if (output->standard == NULL) {
+        complain("%s: could not be written%s", output->written.path,
+                 output_reason(output->written.error, reason, sizeof reason));
+    }
     return EXIT_FAILED;
 }
 

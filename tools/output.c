@@ -279,18 +279,30 @@ static bool publish(struct output *output, int fd) {
     return true;
 }
 
+bool output_write(struct output *output, const char *bytes, size_t n) {
+    errno = 0;
+    const bool is_written = fwrite(bytes, 1, n, output->file) == n;
+    if (!is_written && output->error == 0) output->error = errno;
+    return is_written;
+}
+
+const char *output_reason(int error, char *text, size_t size) {
+    snprintf(text, size, "%s%s", error != 0 ? ": " : "", error != 0 ? strerror(error) : "");
+    return text;
+}
+
 bool output_close(struct output *output, bool is_whole) {
     sigset_t former;
+    char reason[256];
     if (output->file == NULL) return true;
-    /* The reason of an earlier failure to write is not known. */
+    /* The stream keeps no reason of a failure to write that came before. */
     errno = 0;
     bool is_written = fflush(output->file) == 0 && ferror(output->file) == 0;
     /* Network file systems report some errors when a descriptor is closed. */
     if (is_written) is_written = close(dup(fileno(output->file))) == 0;
     if (is_whole && !is_written) {
-        const int error = errno;
-        complain("%s: could not be written%s%s", output->path, error != 0 ? ": " : "",
-                 error != 0 ? strerror(error) : "");
+        const int error = output->error != 0 ? output->error : errno;
+        complain("%s: could not be written%s", output->path, output_reason(error, reason, sizeof reason));
     }
     if (output->folder >= 0) {
         hold_signals(&former);

@@ -15,6 +15,7 @@
 
 struct output {
     FILE *file;    /* NULL: not open */
+    int error;     /* errno of the first output_write that failed; 0: none has */
     char *path;    /* for messages */
     int folder;    /* descriptor of the file's folder; -1: no file is replaced, as with standard output and a pipe */
     char *name;    /* the file's name in the folder */
@@ -41,6 +42,13 @@ bool output_open(struct output *output, const char *path);
  * the file that was read, asked of its descriptor; NULL for OUTPUT_NEW. Complains. */
 bool output_open_in(struct output *output, int folder, const char *name, const char *path, enum output_kind kind,
                     const struct stat *source);
+
+/* Writes bytes to the file. The reason of a failure is kept for the message of output_close. */
+bool output_write(struct output *output, const char *bytes, size_t n);
+
+/* Returns the end of a message that the output could not be written: ": " and the reason, if it is known. `error`: an
+ * errno or 0. */
+const char *output_reason(int error, char *text, size_t size);
 
 /* Closes the output. `is_whole`: the file is put in its place; otherwise it is removed. Returns false if it could not
  * be written; complains of that. */

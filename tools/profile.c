@@ -452,7 +452,7 @@ static int write_same(struct conversion *c) {
         return EXIT_NO_TARGET;
     }
     if (!record_open(&c->output)) return EXIT_FAILED;
-    const int status = usp_profile_file_write(c->profile_file, write_to_file, c->output.out);
+    const int status = usp_profile_file_write(c->profile_file, record_put, &c->output);
     const int result = record_close(&c->output, status);
     if (!c->is_quiet && result == EXIT_ALL_WELL) {
         complain("%" PRIu64 " of %" PRIu64 " locations got names or lines, %" PRIu64 " had a name", info.found,

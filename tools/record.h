@@ -111,6 +111,9 @@ bool record_open(struct record_output *output);
 /* Removes the file, unless it was written. */
 void record_discard(struct record_output *output);
 
+/* Implements usp_write_function for the profile; `context` is the record_output. */
+int record_put(void *context, const char *bytes, size_t n);
+
 /* Puts the file in its place after it was written with a status, an enum usp_status. Complains. Returns an enum
  * exit_status. */
 int record_close(struct record_output *output, int status);

@@ -110,6 +110,12 @@ static void warn_of_files(struct usp_symbolizer *symbolizer, const struct usp_im
     looked_up_clear(&looked_up);
 }
 
+int record_put(void *context, const char *bytes, size_t n) {
+    struct record_output *output = context;
+    if (output->path == NULL) return write_to_file(output->out, bytes, n);
+    return output_write(&output->file, bytes, n) ? USP_OK : USP_ERROR_SYSTEM;
+}
+
 static int write_named(struct record_output *output, struct usp_profile *profile, int64_t process) {
     struct usp_images *images = NULL;
     struct usp_symbolizer_options names;
@@ -127,7 +133,7 @@ static int write_named(struct record_output *output, struct usp_profile *profile
     }
     output->options.images = images;
     if (status == USP_OK && output->options.symbolizer != NULL) warn_of_files(output->options.symbolizer, images);
-    if (status == USP_OK) status = usp_profile_write(profile, &output->options, write_to_file, output->out);
+    if (status == USP_OK) status = usp_profile_write(profile, &output->options, record_put, output);
     usp_symbolizer_free(output->options.symbolizer);
     usp_demangler_free(output->options.demangler);
     usp_images_free(images);

@@ -121,7 +121,7 @@ run 4 record --duration 0.1 -o "$work/nowhere/file.json" "$sampled"
 err_has "^unspool: $work/nowhere/file\.json: "
 if [[ -w /dev/full ]]; then
   run 4 record --duration 0.1 --format json -o /dev/full "$sampled"
-  err_has '^unspool: /dev/full: could not be written(: No space left on device)?$'
+  err_has '^unspool: /dev/full: could not be written: No space left on device$'
   ! grep " in /dev/full" "$work/err" || fail "the summary says that samples are in the file"
 fi
 stop_process "$sampled"

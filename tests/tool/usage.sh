@@ -157,4 +157,17 @@ if [[ -w /dev/full ]]; then
   [[ $status -eq 4 ]] || fail "a full disk gives status $status"
   err_has '^unspool: the output could not be written'
 fi
+# A log's file that cannot be written: the reason is said, and the log stays.
+for ((i = 0; i < 1000; i++)); do echo "$i   App   0x0000000104e61f34 App + 4, a frame of a long log"; done >long.log
+cp long.log kept.log
+for options in '--output copies' --in-place; do
+  status=0
+  # shellcheck disable=SC2086 # words
+  (trap '' XFSZ && ulimit -f 8 && exec "$unspool" symbolize --log long.log --search . --quiet $options) \
+    2>"$work/err" || status=$?
+  [[ $status -eq 4 ]] || fail "$options: a file that is too large gives status $status"
+  err_has '^unspool: (copies/)?long\.log: could not be written: File too large$'
+  cmp -s long.log kept.log || fail "$options: the log has changed"
+  [[ ! -e copies/long.log ]] || fail "a part of a log is left"
+done
 verdict
