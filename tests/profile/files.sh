@@ -216,7 +216,7 @@ for first in 'heap profile: 3: 1024' '--- contention:\ncycles/second=1' 'gorouti
   status=0
   "$unspool" profile "$work/older" >"$work/out" 2>"$work/error" || status=$?
   [[ $status -eq 3 ]] || fail "a file that begins with $first: status $status"
-  has "$(<"$work/error")" 'an older format of gperftools or Go; `go tool pprof -proto FILE >NEW` converts it' "$first"
+  has "$(<"$work/error")" 'an older format of gperftools or Go; .go tool pprof -proto FILE >NEW. converts it' "$first"
 done
 "${make[@]}" write pprof "$work/plain" "${place[@]}" duration=-1
 "$unspool" profile --format folded "$work/plain" >"$work/out" 2>"$work/error"
