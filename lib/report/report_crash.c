@@ -9,10 +9,9 @@
 
 #include <time.h>
 
-#define KEY_WIDTH       21                                 /* width of the header's keys */
-#define REGISTERS_A_ROW 4                                  /* registers in a line */
-#define NO_UUID         "00000000000000000000000000000000" /* written for an image without a UUID */
-#define REPORT_VERSION  "104"                              /* of this form, without which symbolicatecrash stops */
+#define KEY_WIDTH       21    /* width of the header's keys */
+#define REGISTERS_A_ROW 4     /* registers in a line */
+#define REPORT_VERSION  "104" /* of this form, without which symbolicatecrash stops */
 
 static void put_key(struct uspi_text *text, const char *key) { uspi_put_padded(text, uspi_span_of(key), KEY_WIDTH); }
 
@@ -251,6 +250,25 @@ static void put_registers(struct uspi_report *report, size_t i, const struct usp
     uspi_put(text, "\n\n", 2);
 }
 
+/* Writes what is between an image's name and its path. Readers accept only an id of 16 bytes (LLDB's crashlog.py,
+ * symbolicatecrash). A build id of another size is cut or filled up to that, and is whole in the version's place, where
+ * images of macOS have no processor. */
+static void put_id(struct uspi_text *text, const struct usp_image *image, uint32_t arch) {
+    uint8_t id[USPI_UUID_BYTES] = {0};
+    memcpy(id, image->build_id, image->build_id_size < sizeof id ? image->build_id_size : sizeof id);
+    if (image->build_id_size == 0 || image->build_id_size == sizeof id) {
+        uspi_put_string(text, usp_variant_string(arch, image->variant));
+        uspi_put(text, " ", 1);
+    } else {
+        uspi_put(text, "(", 1);
+        uspi_put_bytes(text, image->build_id, image->build_id_size);
+        uspi_put(text, ")", 1);
+    }
+    uspi_put(text, " <", 2);
+    uspi_put_bytes(text, id, sizeof id);
+    uspi_put(text, "> ", 2);
+}
+
 static void put_images(struct uspi_report *report) {
     struct uspi_text *text = &report->text;
     uspi_put_string(text, "Binary Images:\n");
@@ -262,15 +280,7 @@ static void put_images(struct uspi_report *report) {
         uspi_put(text, " ", 1);
         uspi_put_harmless(text, uspi_image_name(image->path, SIZE_MAX), "");
         uspi_put(text, " ", 1);
-        uspi_put_string(
-            text, usp_variant_string(image->arch != USP_ARCH_NONE ? image->arch : report->info->arch, image->variant));
-        uspi_put(text, "  <", 3);
-        if (image->build_id_size == 0) {
-            uspi_put_string(text, NO_UUID);
-        } else {
-            uspi_put_bytes(text, image->build_id, image->build_id_size);
-        }
-        uspi_put(text, "> ", 2);
+        put_id(text, image, image->arch != USP_ARCH_NONE ? image->arch : report->info->arch);
         uspi_put_harmless(text, uspi_span_of(image->path), "");
         uspi_put(text, "\n", 1);
     }

@@ -117,7 +117,13 @@ def check_text(stacks, text):
         state = [part for part in parts if re.match(rf'Thread {i} (crashed )?with ', part)]
         values = {name: int(value, 16) for name, value in re.findall(r'(\w+): (0x\w+)', state[0] if state else '')}
         same(f'registers of thread {i}', values, expected_registers(known))
-    same('images', len(re.findall(r'^0x\w+ - 0x\w+ ', text, re.M)), len(stacks['images']))
+    # Readers want 16 bytes in angle brackets (LLDB's crashlog.py), and symbolication the whole id.
+    images = re.findall(r'^(0x\w+) - 0x\w+ \S+ (?:\((\w+)\)|\w+ ) <([0-9a-f]{32})> .*$', text, re.M)
+    same('images', len(images), len(stacks['images']))
+    for (base, whole, uuid_of), known in zip(images, stacks['images']):
+        id = known.get('build_id', known.get('uuid', '')).replace('-', '').lower()
+        same('ids', (int(base, 16), whole or uuid_of * (int(uuid_of, 16) != 0), uuid_of),
+             (int(known['load_address'], 16), id, id[:32].ljust(32, '0')))
 
 
 def check_peer(stacks, lineless, ips, text):

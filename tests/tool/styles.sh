@@ -24,7 +24,7 @@ out_has '^Thread 0:$'
 out_has $'^0   stuck {25}\t0x[0-9a-f]{16} inner \\+ [0-9]+( \\([^ ]+\\))?$'
 out_has '^Thread 0 with (X86|ARM) Thread State \((64|32)-bit\):$'
 out_has '^Binary Images:$'
-out_has "^0x[0-9a-f]+ - 0x[0-9a-f]+ stuck [a-z0-9_]+  <[0-9a-f]+> $stuck\$"
+out_has "^0x[0-9a-f]+ - 0x[0-9a-f]+ stuck ([a-z0-9_]+ |\([0-9a-f]+\)) <[0-9a-f]{32}> $stuck\$"
 run 0 stack --style folded "$pid"
 out_has "^stuck;.*main;descend;.*\\[[0-9]+ frames left out\\];descend;.*;inner 1\$"
 out_has '^w\\x1b\[31m.*;work;work_outer;work_inner 1$'

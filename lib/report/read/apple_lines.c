@@ -348,6 +348,17 @@ static bool take_range(struct uspi_span line, size_t *at, struct uspi_read_image
     return uspi_scan_hex(line, at, &image->last) && image->last >= image->first;
 }
 
+/* Reads the whole build id in the version's place, as our own reports have it: the id in angle brackets is its beginning,
+ * or a shorter one that is filled up with zeros. */
+static void take_whole_id(struct uspi_span version, struct uspi_read_image *image) {
+    uint8_t id[sizeof image->id] = {0};
+    if (version.length < 2 || version.bytes[version.length - 1] != ')') return;
+    const size_t size = uspi_scan_id(uspi_span_part(version, 1, version.length - 1), id, sizeof id);
+    if (size == 0 || image->id_size != USPI_UUID_BYTES || memcmp(id, image->id, USPI_UUID_BYTES) != 0) return;
+    memcpy(image->id, id, sizeof id);
+    image->id_size = size;
+}
+
 bool uspi_apple_image(struct uspi_span line, struct uspi_read_image *image) {
     size_t at = 0, id_begin, id_end;
     if (!take_range(line, &at, image) || !take_id(line, at, &id_begin, &id_end, image)) return false;
@@ -361,6 +372,8 @@ bool uspi_apple_image(struct uspi_span line, struct uspi_read_image *image) {
     image->arch = uspi_scan_arch(uspi_span_after(middle, last), &image->variant);
     if (image->arch != USP_ARCH_NONE) middle = uspi_span_trim_right(ahead(middle, last));
     size_t version = uspi_span_find(middle, 0, USPI_SPAN(" ("));
+    const size_t last_part = uspi_span_find_last(middle, USPI_SPAN(" ("));
+    if (last_part < middle.length) take_whole_id(uspi_span_after(middle, last_part + 1), image);
     image->ident = uspi_span_trim_right(ahead(middle, version));
     if (uspi_span_is(image->ident, USPI_SPAN("???"))) image->ident = (struct uspi_span)USPI_SPAN_INIT("");
     /* A part of the list that is not an image: "0x0 - 0xffffffffffffffff ??? (*) <00000000-…> ???". */
