@@ -955,6 +955,31 @@ START_TEST(recording) {
                  "      1    ??? [0x100000100]\n"
                  "    2    ??? [0x100000400]\n\n",
                  USP_REPORT_TEXT);
+    /* The innermost frame is behind the others, and both have it if there is no other. One has none. The thread has no
+     * name. */
+    check_report(
+        "<?xml version=\"1.0\"?>\n<trace-query-result><node><schema name=\"time-sample\"/>\n"
+        "<row><thread id=\"1\"><tid id=\"11\">7178</tid></thread><kperf-bt id=\"2\"><text-addresses "
+        "id=\"3\">4294967809 4294968065 0"
+        "</text-addresses><text-address id=\"4\">4294967552</text-address><process ref=\"9\"/></kperf-bt></row>\n"
+        "<row><thread ref=\"1\"/><kperf-bt id=\"5\"><text-addresses ref=\"3\"/><text-address ref=\"4\"/></kperf-bt>"
+        "</row>\n<row><thread ref=\"1\"/><kperf-bt ref=\"5\"/></row>\n"
+        "<row><thread ref=\"1\"/><kperf-bt id=\"6\"><text-addresses id=\"7\">4294968320 0</text-addresses>"
+        "<text-address id=\"8\">4294968320</text-address></kperf-bt></row>\n"
+        "<row><thread ref=\"1\"/><kperf-bt id=\"9\"><text-addresses id=\"10\">4294968576</text-addresses>"
+        "</kperf-bt></row>\n</node></trace-query-result>",
+        "Thread 7178:\n"
+        "Heaviest stack:\n"
+        "  3    ??? [0x100000300]\n"
+        "  3    ??? [0x100000200]\n"
+        "  3    ??? [0x100000100]\n"
+        "Call tree:\n"
+        "  3    ??? [0x100000300]\n"
+        "    3    ??? [0x100000200]\n"
+        "      3    ??? [0x100000100]\n"
+        "  1    ??? [0x100000400]\n"
+        "  1    ??? [0x100000500]\n\n",
+        USP_REPORT_TEXT);
     struct usp_report *report = NULL;
     for (size_t i = 0; i < 30; i += 29) {
         struct pieces pieces = {.rest = text, .fails_after = i};

@@ -6,6 +6,10 @@
  *   <row>…<thread ref="2"/><weight ref="8"/><tagged-backtrace ref="10"/></row>
  *   <backtrace id="3"><text-addresses id="4" fmt="frag 1">4404723740 4404723800</text-addresses>
  *     <text-addresses ref="2"/></backtrace>
+ *   <kperf-bt id="3"><text-addresses id="4">4404723740</text-addresses><text-address id="5">4404723800</text-address>
+ *     </kperf-bt>
+ *
+ * The last has the innermost frame, an instruction, in <text-address>. (Its form is known from parsers of such files.)
  *
  * The text is read in pieces. Each frame becomes a frame of the model once, and equal samples of a thread become one
  * with their number. Nothing is hashed: samples are sorted by their functions, the outermost first, and what neighbours
@@ -82,7 +86,10 @@ struct uspi_model_xctrace {
     struct row row;
     struct uspi_xml_token frame; /* the <frame> that is being read, in `held` */
     struct uspi_gathered held;
-    bool is_in_frame, is_in_list, is_in_addresses, is_in_tid;
+    bool is_in_frame, is_in_list, is_in_addresses, is_in_address, is_in_tid;
+    size_t innermost; /* position of the innermost frame of a <kperf-bt>, in `frames`; SIZE_MAX: it is not one */
+    bool has_innermost;
+    uint64_t address_id; /* of the <text-address> that is being read; 0: none */
     size_t binary;
     size_t tagged;      /* ids of a <tagged-backtrace> around the list; SIZE_MAX: none */
     uint64_t processes; /* how many processes the text has */
@@ -258,6 +265,55 @@ static int take_addresses(struct uspi_model_xctrace *builder, struct uspi_span t
     return status;
 }
 
+/* Begins the address of the innermost frame of a <kperf-bt>, or takes the one that it refers to. */
+static void take_innermost(struct uspi_model_xctrace *builder, const struct uspi_xml_token *tag) {
+    const size_t number = uspi_trace_find(&builder->frame_ids, tag);
+    if (!builder->is_in_list || builder->innermost == SIZE_MAX || builder->has_innermost) return;
+    builder->is_in_address = !tag->is_empty && number == SIZE_MAX;
+    if (!uspi_xml_number(tag, USPI_SPAN("id"), &builder->address_id)) builder->address_id = 0;
+    if (number == SIZE_MAX) return;
+    builder->frames[builder->innermost] = (uint32_t)number;
+    builder->has_innermost = true;
+}
+
+/* Reads the address of the innermost frame, whose place in the list is kept for it. */
+static int take_address(struct uspi_model_xctrace *builder, struct uspi_span text) {
+    struct uspi_located located;
+    size_t at = 0, number;
+    memset(&located, 0, sizeof located);
+    while (at < text.length && uspi_is_blank(text.bytes[at])) at++;
+    builder->is_in_address = false;
+    if (builder->model->frame_count >= ADDRESSES_MAX) return USP_OK;
+    if (!uspi_scan_decimal(text, &at, &located.frame.address)) return USP_OK;
+    located.frame.flags = USPI_FRAME_ADDRESS | USPI_FRAME_CALL_SITE;
+    located.is_located = uspi_locate(builder->reader->lines.given, &located.frame, &located.place);
+    if (located.is_located) located.place.flags |= USP_PLACE_EXACT;
+    const int status = add_frame(builder, &located, &number);
+    if (status != USP_OK) return status;
+    builder->frames[builder->innermost] = builder->frames[--builder->frame_count];
+    builder->lists[builder->list_count - 1].count--;
+    builder->has_innermost = true;
+    const bool is_done = builder->address_id == 0 || uspi_trace_add(&builder->frame_ids, builder->address_id, number);
+    return is_done ? USP_OK : USP_ERROR_NO_MEMORY;
+}
+
+/* Ends a list. A <kperf-bt> of one frame has its address in both elements. */
+static void end_list(struct uspi_model_xctrace *builder) {
+    if (builder->is_in_list && builder->innermost != SIZE_MAX) {
+        struct list *list = &builder->lists[builder->list_count - 1];
+        const uint32_t *frames = builder->frames + builder->innermost;
+        const struct uspi_model_frame *known = builder->model->frames;
+        if (!builder->has_innermost) {
+            list->from++;
+            list->count--;
+        } else if (list->count == 2 && known[frames[0]].code->address == known[frames[1]].code->address) {
+            list->count--;
+        }
+    }
+    builder->is_in_list = false;
+    builder->innermost = SIZE_MAX;
+}
+
 /* Begins a list, or finds the one that a tag refers to. */
 static bool take_list(struct uspi_model_xctrace *builder, const struct uspi_xml_token *tag) {
     const size_t next = builder->list_count;
@@ -272,7 +328,11 @@ static bool take_list(struct uspi_model_xctrace *builder, const struct uspi_xml_
     if (!uspi_room_for(&builder->lists, &builder->list_capacity, next, 1, sizeof *builder->lists)) return false;
     builder->lists[builder->list_count++] = (struct list){.from = builder->frame_count};
     builder->is_in_list = !tag->is_empty;
-    return true;
+    builder->innermost = SIZE_MAX;
+    builder->has_innermost = false;
+    if (tag->is_empty || !uspi_span_is(tag->name, USPI_SPAN("kperf-bt"))) return true;
+    builder->innermost = builder->frame_count;
+    return add_to_list(builder, 0);
 }
 
 /* A <tagged-backtrace> has an id, too, and has or is the <backtrace>. */
@@ -365,16 +425,18 @@ static int take_tag(struct uspi_model_xctrace *builder, const struct uspi_xml_to
     const struct uspi_span name = tag->name;
     bool is_done = true;
     size_t binary;
-    builder->is_in_tid = builder->is_in_addresses = false;
+    builder->is_in_tid = builder->is_in_addresses = builder->is_in_address = false;
     if (tag->is_end) {
         if (uspi_span_is(name, USPI_SPAN("frame"))) return end_frame(builder);
-        if (uspi_is_backtrace(name)) builder->is_in_list = false;
+        if (uspi_is_backtrace(name)) end_list(builder);
         if (uspi_span_is(name, USPI_SPAN("tagged-backtrace"))) builder->tagged = SIZE_MAX;
         if (uspi_span_is(name, USPI_SPAN("row"))) is_done = end_row(builder);
     } else if (uspi_span_is(name, USPI_SPAN("frame"))) {
         return take_frame(builder, tag);
     } else if (uspi_span_is(name, USPI_SPAN("text-addresses"))) {
         return take_fragment(builder, tag);
+    } else if (uspi_span_is(name, USPI_SPAN("text-address"))) {
+        take_innermost(builder, tag);
     } else if (uspi_span_is(name, USPI_SPAN("tid"))) {
         builder->is_in_tid = !tag->is_empty && builder->row.thread != SIZE_MAX;
     } else if (uspi_span_is(name, USPI_SPAN("binary"))) {
@@ -539,6 +601,7 @@ static bool make_trees(struct uspi_model_xctrace *builder, size_t most) {
 static int take_text(struct uspi_model_xctrace *builder, struct uspi_span text) {
     size_t at = 0;
     if (builder->is_in_addresses) return take_addresses(builder, text);
+    if (builder->is_in_address) return take_address(builder, text);
     if (builder->is_in_tid) uspi_scan_decimal(text, &at, &builder->threads[builder->row.thread].id);
     return USP_OK;
 }
@@ -568,7 +631,7 @@ struct uspi_model_xctrace *uspi_model_xctrace_begin(struct uspi_model *model, st
     part->format = USPI_XCTRACE_FORMAT;
     builder->model = model;
     builder->reader = reader;
-    builder->tagged = SIZE_MAX;
+    builder->tagged = builder->innermost = SIZE_MAX;
     builder->row = (struct row){SIZE_MAX, SIZE_MAX, {"", 0}, {"", 0}};
     return builder;
 }

@@ -30,7 +30,8 @@ bool uspi_is_xctrace(struct uspi_span text, bool is_last, bool *is_decided) {
 }
 
 bool uspi_is_backtrace(struct uspi_span name) {
-    return uspi_span_is(name, USPI_SPAN("backtrace")) || uspi_span_is(name, USPI_SPAN("text-backtrace"));
+    return uspi_span_is(name, USPI_SPAN("backtrace")) || uspi_span_is(name, USPI_SPAN("text-backtrace")) ||
+           uspi_span_is(name, USPI_SPAN("kperf-bt"));
 }
 
 void uspi_xctrace_clear(struct uspi_xctrace *trace) {

@@ -98,8 +98,10 @@ bool uspi_xml_attribute(const struct uspi_xml_token *tag, struct uspi_span key, 
         if (quote != '"' && quote != '\'') return false;
         const size_t end = uspi_span_find(raw, at, (struct uspi_span){&quote, 1});
         if (end == raw.length) return false;
-        *value = uspi_span_part(raw, at, end);
-        if (uspi_span_is(found, key)) return true;
+        if (uspi_span_is(found, key)) {
+            *value = uspi_span_part(raw, at, end);
+            return true;
+        }
         at = end + 1;
     }
     return false;
