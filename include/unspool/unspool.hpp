@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The C++17 interface: owning types, ranges and exceptions over the C functions. Nothing is compiled into the library.
- * The types of frames, threads and images are those of the C headers, whose contracts hold. */
+ * The types of frames, threads and images are those of the C headers, whose contracts hold.
+ *
+ * An object that was moved from is empty: it has no frames, threads or images, and functions that need what it had throw
+ * an error. A symbolizer that was moved from has the names of this process. */
 #ifndef UNSPOOL_UNSPOOL_HPP
 #define UNSPOOL_UNSPOOL_HPP
 
@@ -159,18 +162,22 @@ class stack {
         return stack(made);
     }
 
-    const usp_frame *begin() const noexcept { return raw->frames; }
-    const usp_frame *end() const noexcept { return raw->frames + raw->count; }
-    std::size_t size() const noexcept { return raw->count; }
-    const usp_frame &operator[](std::size_t i) const noexcept { return raw->frames[i]; }
+    const usp_frame *begin() const noexcept { return captured().frames; }
+    const usp_frame *end() const noexcept { return captured().frames + size(); }
+    std::size_t size() const noexcept { return captured().count; }
+    const usp_frame &operator[](std::size_t i) const noexcept { return captured().frames[i]; }
     /* The address to look up for a frame. */
-    usp_addr call_site(const usp_frame &frame) const noexcept { return usp_frame_call_site(raw->arch, &frame); }
+    usp_addr call_site(const usp_frame &frame) const noexcept { return usp_frame_call_site(captured().arch, &frame); }
     /* Why it ends, in words. */
-    const char *stop() const noexcept { return usp_stop_reason_string(raw->stop); }
+    const char *stop() const noexcept { return usp_stop_reason_string(captured().stop); }
     const usp_stack *get() const noexcept { return raw.get(); }
 
   private:
     explicit stack(usp_stack *made) : raw(made) {}
+    const usp_stack &captured() const noexcept {
+        static const usp_stack none{};
+        return raw ? *raw : none;
+    }
 
     detail::owned<usp_stack, usp_stack_free> raw;
 };
@@ -231,7 +238,10 @@ class snapshot {
     iterator begin() const noexcept { return iterator(raw.get(), 0); }
     iterator end() const noexcept { return iterator(raw.get(), size()); }
     std::size_t size() const noexcept { return info().thread_count; }
-    const usp_snapshot_info &info() const noexcept { return *usp_snapshot_get_info(raw.get()); }
+    const usp_snapshot_info &info() const noexcept {
+        static const usp_snapshot_info none{};
+        return raw ? *usp_snapshot_get_info(raw.get()) : none;
+    }
     const usp_snapshot *get() const noexcept { return raw.get(); }
 
   private:

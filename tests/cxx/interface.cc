@@ -186,9 +186,28 @@ static void test_errors() {
                     usp_status_string(USP_ERROR_FULL)));
 }
 
+/* What was moved from is empty, and can be read and written to. */
+static void test_moved_from() {
+    unspool::stack stack = unspool::stack::capture();
+    unspool::snapshot snapshot = unspool::snapshot::of_self();
+    unspool::images images = unspool::images::of_self();
+    const unspool::stack taken = std::move(stack);
+    const unspool::snapshot taken_snapshot = std::move(snapshot);
+    const unspool::images taken_images = std::move(images);
+    EXPECT(taken.size() > 0 && stack.size() == 0 && stack.begin() == stack.end());
+    EXPECT(taken_snapshot.size() > 0 && snapshot.size() == 0 && snapshot.begin() == snapshot.end());
+    EXPECT(taken_images.size() > 0 && images.size() == 0 && images.begin() == images.end());
+    EXPECT(std::string(stack.stop()) != "" && snapshot.info().pid == 0);
+    EXPECT(thrown_by<unspool::error>([&] { unspool::to_string(stack, unspool::format()); }) != "nothing");
+    EXPECT(thrown_by<unspool::error>([&] { unspool::to_string(snapshot, unspool::format()); }) != "nothing");
+    stack = unspool::stack::capture();
+    EXPECT(stack.size() > 0);
+}
+
 int main() {
     test_own_stack();
     test_threads();
     test_errors();
+    test_moved_from();
     return failures != 0;
 }
