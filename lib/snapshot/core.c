@@ -191,7 +191,7 @@ int usp_snapshot_open_core(const char *path, const struct usp_snapshot_options *
             uspi_error_set(&why, status, "%s: %s", path, usp_status_string(status));
         }
     } else {
-        status = uspi_error_set(&why, USP_ERROR_ARGUMENT, "the options make no sense");
+        status = uspi_error_set(&why, USP_ERROR_ARGUMENT, USPI_SNAPSHOT_OPTIONS);
     }
     if (status != USP_OK && error != NULL && error_size > 0) snprintf(error, error_size, "%s", why.text);
     return status;

@@ -484,7 +484,7 @@ int usp_snapshot_create_process(int64_t pid, const struct usp_snapshot_options *
     if (snapshot == NULL) return USP_ERROR_ARGUMENT;
     *snapshot = NULL;
     if (!uspi_complete_snapshot_options(options, &completed)) {
-        if (error != NULL) snprintf(error, error_size, "the options make no sense");
+        if (error != NULL) snprintf(error, error_size, USPI_SNAPSHOT_OPTIONS);
         return USP_ERROR_ARGUMENT;
     }
     struct before_stop before = {.pid = pid, .wants_async = completed.unwind.async != 0};

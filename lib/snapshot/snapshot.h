@@ -79,7 +79,9 @@ void uspi_snapshot_space(const struct usp_snapshot *snapshot, struct usp_target 
  * and for captures that contain only stacks. */
 int uspi_snapshot_writable(const struct usp_snapshot *snapshot, uspi_range_function each, void *context);
 
-/* Completes options of any size that a caller of another version uses. Returns false if they are invalid. */
+/* Completes options of any size that a caller of another version uses. Returns false if they are invalid: the sentence
+ * says what is valid. */
+#define USPI_SNAPSHOT_OPTIONS "an option is out of its range: max_frames is 1 to 16777216, sp_bytes at most 16777216"
 bool uspi_complete_snapshot_options(const struct usp_snapshot_options *given, struct usp_snapshot_options *options);
 
 #endif

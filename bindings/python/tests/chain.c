@@ -34,5 +34,6 @@ NOINLINE int outer(int x) { return inner(x + 1) + 1; }
 int main(void) {
     pthread_t thread;
     pthread_create(&thread, NULL, busy, NULL);
+    while (sink == 0) sched_yield(); /* until the thread is in `spin` */
     return outer(1) + 1;
 }

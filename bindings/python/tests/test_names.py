@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """demangle, symbolize, report and Store, against the command, the schemas and the examples of doc/reports.md."""
 import json
+import pathlib
 import random
 import re
 import struct
@@ -55,8 +56,19 @@ def test_wrong_arguments(program):
         unspool.Store().symbolize(b'x' * 33, [])
     with pytest.raises(ValueError, match="'vax' is not a processor"):
         unspool.symbolize(program, [], arch='vax')
-    with pytest.raises(OverflowError):
-        unspool.symbolize(program, [1 << 64])
+    for number in 1 << 64, -1:
+        with pytest.raises(ValueError, match=f'an address is an integer from 0 to 2.64 - 1, not {number}'):
+            unspool.symbolize(program, [number])
+        with pytest.raises(ValueError, match='load_address is an integer'):
+            unspool.symbolize(program, [0], load_address=number)
+        with pytest.raises(ValueError, match='an offset is an integer'):
+            unspool.Store().symbolize(b'x' * 20, [number])
+        with pytest.raises(ValueError, match='thread is an integer'):
+            unspool.report('x', thread=number)
+    with pytest.raises(ValueError, match="'xyz' is not a build id"):
+        unspool.Store().symbolize('xyz', [])
+    with pytest.raises(TypeError, match="not 'PosixPath': pass what is in it"):
+        unspool.report(pathlib.Path('report.txt'))
     with pytest.raises(TypeError):
         unspool.symbolize(program, ['main'])
     with pytest.raises(ValueError, match='without a folder'):

@@ -53,7 +53,21 @@ def test_own_snapshot(valid):
 def test_wrong_options(process):
     with pytest.raises(ValueError, match="rate is samples per second, not 0"):
         unspool.record(process.pid, 1, rate=0)
-    for wrong in ({"memory": 0}, {"max_frames": 3}, {"rate": 1e6}):
+    for seconds in 0, -1, float('nan'):
+        with pytest.raises(ValueError, match='seconds is for how long samples are taken, not'):
+            unspool.record(process.pid, seconds)
+    for budget in -1, float('nan'), float('inf'):
+        with pytest.raises(ValueError, match='budget is a number of percent, not'):
+            unspool.record(process.pid, 1, budget=budget)
+    for timeout in -1, float('nan'), float('inf'):
+        with pytest.raises(ValueError, match='timeout is a number of seconds, not'):
+            unspool.snapshot(process.pid, timeout=timeout)
+    with pytest.raises(unspool.Error, match='max_frames is 1 to 16777216'):
+        unspool.snapshot(process.pid, max_frames=0)
+    for frames in -1, 1 << 32:
+        with pytest.raises(ValueError, match='max_frames is an integer from 0 to 2.32 - 1, not'):
+            unspool.snapshot(process.pid, max_frames=frames)
+    for wrong in ({"memory": 0}, {"max_frames": 3}, {"rate": 1e6}, {"rate": 1e-300}):
         with pytest.raises(unspool.Error, match="an option is out of its range"):
             unspool.record(process.pid, 1, **wrong)
 
@@ -87,6 +101,8 @@ def test_core(core, program, valid, command):
     opened = unspool.Core(path)
     assert (opened.info['pid'], opened.info['program'], opened.info['threads']) == (pid, str(program), 2)
     assert not opened.info['truncated'] and opened.messages == []
+    # gdb wrote the core of a process that goes on: nothing crashed.
+    assert opened.info['crash'] is None and opened.info['crashed_thread'] is None
     find_chain(valid('stacks', opened.stacks()))
     # Lines of system libraries may be compressed, which only one of the two may be able to read.
     stacks = opened.stacks(lines=False)

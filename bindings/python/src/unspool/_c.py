@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import operator
 import os
 from typing import Any, Callable, Iterator, Union
 
@@ -83,8 +84,28 @@ def c_string(text: Union[Path, None]) -> Any:
 
 def c_bytes(data: Data) -> bytes:
     """Text or a buffer as bytes that no other thread can change during a call."""
-    # bytes(5) would be five zeros.
-    return data.encode('utf-8', 'surrogateescape') if isinstance(data, str) else bytes(memoryview(data))
+    if isinstance(data, str):
+        return data.encode('utf-8', 'surrogateescape')
+    try:
+        return bytes(memoryview(data))  # bytes(5) would be five zeros
+    except TypeError:
+        hint = ': pass what is in it, as read_bytes() returns it' if isinstance(data, os.PathLike) else ''
+        raise TypeError(f'a text or bytes are expected, not {type(data).__name__!r}{hint}') from None
+
+
+def unsigned(name: str, value: Any, bits: int = 64) -> int:
+    """An integer that C's type has room for."""
+    number = operator.index(value)
+    if not 0 <= number < 1 << bits:
+        raise ValueError(f'{name} is an integer from 0 to 2^{bits} - 1, not {value}')
+    return number
+
+
+def nanoseconds(name: str, seconds: float) -> int:
+    """A duration. A century is the longest."""
+    if not 0 <= seconds <= 3.2e9:
+        raise ValueError(f'{name} is a number of seconds, not {seconds}')
+    return int(seconds * 1e9)
 
 
 def style_of(name: str) -> int:
@@ -95,7 +116,10 @@ def style_of(name: str) -> int:
 
 def build_id_of(build_id: Union[str, bytes]) -> bytes:
     """A build id or UUID, in hexadecimal with or without dashes, or as bytes."""
-    found = bytes.fromhex(build_id.replace('-', '')) if isinstance(build_id, str) else c_bytes(build_id)
+    try:
+        found = bytes.fromhex(build_id.replace('-', '')) if isinstance(build_id, str) else c_bytes(build_id)
+    except ValueError:
+        raise ValueError(f'{build_id!r} is not a build id: it has other characters than hexadecimal digits') from None
     if not 0 < len(found) <= lib.USP_BUILD_ID_MAX:
         raise ValueError(f'a build id has 1 to {lib.USP_BUILD_ID_MAX} bytes, not {len(found)}')
     return found

@@ -42,7 +42,7 @@ def _open_images(path: Path, arch: Optional[str], build_id: Union[str, bytes, No
         ffi.memmove(options.build_id, wanted, len(wanted))
     if load_address is not None:
         options.flags |= lib.USP_IMAGE_FILE_LOADED
-        options.load_address = load_address
+        options.load_address = _c.unsigned('load_address', load_address)
     return _c.made('usp_images', lib.usp_images_open, _c.c_string(path), options)
 
 
@@ -101,7 +101,7 @@ class _Symbolizer:
         return _c.text_of(lib.usp_demangle(self.demangler, function))
 
     def answer(self, address: int) -> dict[str, Any]:
-        lines = self.lines
+        lines, address = self.lines, _c.unsigned('an address', address)
         lib.usp_lines_init(lines, self.frames, lib.USP_ANSWER_FRAMES)
         lines.flags = lib.USP_LINES_FILL
         status = lib.usp_symbolize_lines(self.symbolizer, address, lines)
@@ -221,7 +221,7 @@ class Store:
         for image in _c.images_of(images):
             index = ffi.new('struct usp_index *')
             lib.usp_index_init(index, folder)
-            index.threads, index.flags = threads, lib.USP_INDEX_KEEP
+            index.threads, index.flags = _c.unsigned('threads', threads, 32), lib.USP_INDEX_KEEP
             _c.check(lib.usp_index_write(images, image, index), index.message, os.fsdecode(path))
             added.append({**_image_fields(image), 'kept': bool(index.is_kept), 'message': _c.text_of(index.message)})
         return added
@@ -240,7 +240,7 @@ class Store:
         wanted, offsets = _c.build_id_of(build_id), list(offsets)
         places, answers = ffi.new('struct usp_place[]', len(offsets)), ffi.new('struct usp_answer[]', len(offsets))
         for place, offset in zip(places, offsets):
-            place.offset, place.build_id_size = offset, len(wanted)
+            place.offset, place.build_id_size = _c.unsigned('an offset', offset), len(wanted)
             place.flags = lib.USP_PLACE_EXACT if exact else 0
             ffi.memmove(place.build_id, wanted, len(wanted))
         with self._lock:
@@ -289,7 +289,8 @@ class Store:
         if count < 0:
             raise ValueError('offsets is empty')
         name_offsets, stacks, kinds = (bytearray(size * n) for size, n in ((4, count + 1), (8, count), (1, count)))
-        asked = ffi.new('struct uspy_signatures *', {'size': len(data), 'count': count, 'depth': depth})
+        asked = ffi.new('struct uspy_signatures *', {'size': len(data), 'count': count,
+                                                    'depth': _c.unsigned('depth', depth, 32)})
         kept = [ffi.from_buffer(kind, buffer) for kind, buffer in (
             ('char[]', data), ('int32_t[]', ends), ('int32_t[]', name_offsets), ('int64_t[]', stacks), ('uint8_t[]', kinds))]
         asked.records, asked.offsets, asked.name_offsets, asked.stacks, asked.kinds = kept
@@ -320,7 +321,7 @@ def _report(data: Data, store: Union[Store, Path, None], style: int, keep_names:
             thread: Optional[int], app: bool) -> bytes:
     text, error, wanted = _c.c_bytes(data), ffi.new('char[]', _c.ERROR_SIZE), _store_of(store)
     place, shown = ffi.new('struct usp_report **'), _c.options('usp_report_options')
-    shown.style, shown.thread = style, thread or 0
+    shown.style, shown.thread = style, _c.unsigned('thread', thread or 0)
     shown.flags = (crashed and lib.USP_REPORT_CRASHED) | (thread is not None and lib.USP_REPORT_THREAD) | \
         (app and lib.USP_REPORT_APP)
     if wanted is None:

@@ -15,7 +15,7 @@ FORMATS = {_c.text_of(lib.usp_profile_format_string(value)): value
 
 def _options(timeout: float, max_frames: int, sysroot: Any = ffi.NULL, program: Any = ffi.NULL) -> Any:
     options = _c.options('usp_snapshot_options')
-    options.timeout, options.max_frames = int(timeout * 1e9), max_frames
+    options.timeout, options.max_frames = _c.nanoseconds('timeout', timeout), _c.unsigned('max_frames', max_frames, 32)
     options.sysroot, options.program = sysroot, program
     return options
 
@@ -69,7 +69,8 @@ class Core:
         info = lib.usp_snapshot_get_info(self._snapshot)
         return {'arch': _c.text_of(lib.usp_arch_string(info.arch)), 'pid': info.pid or None,
                 'program': _c.text_of(info.program) or None, 'signal': info.signal or None,
-                'crash': _c.text_of(info.crash) if info.crash else None, 'crashed_thread': info.crashed_thread or None,
+                'crash': _c.text_of(info.crash) or None if info.crash else None,
+                'crashed_thread': info.crashed_thread or None,
                 'fault_address': info.fault_address if info.flags & lib.USP_SNAPSHOT_FAULT else None,
                 'threads': info.thread_count, 'missed': info.missed,
                 'truncated': bool(info.flags & lib.USP_SNAPSHOT_TRUNCATED)}
@@ -105,18 +106,22 @@ def record(pid: int, seconds: float, *, format: str = 'json', rate: float = 100,
     """Samples all threads of a process for some seconds, or until it ends.
 
     Returns the profile: for the format json a dict as doc/schema/profile.schema.json says, for tree, folded, pprof,
-    speedscope, firefox, svg and otlp bytes. rate: samples per second. memory: at most so many bytes of samples. budget: percent
-    of a processor, and of each thread's time, that sampling may take; 0: any.
+    speedscope, firefox, svg and otlp bytes. rate: samples per second. memory: at most so many bytes of samples.
+    budget: percent of a processor, and of each thread's time, that sampling may take; 0: any.
     """
     if format not in FORMATS:
         raise ValueError(f'format is one of {", ".join(sorted(FORMATS))}, not {format!r}')
     if pid <= 0:
         raise ValueError(f'{pid} is not a process')
-    if rate <= 0:
+    if not rate > 0:
         raise ValueError(f'rate is samples per second, not {rate!r}')
+    if not seconds > 0:
+        raise ValueError(f'seconds is for how long samples are taken, not {seconds!r}')
+    if not 0 <= budget <= 1e6:
+        raise ValueError(f'budget is a number of percent, not {budget!r}')
     options = _c.options('usp_sampler_options')
-    options.which, options.process, options.interval = lib.USP_SAMPLER_ALL, pid, int(1e9 / rate)
-    options.max_frames, options.memory = max_frames, memory
+    options.which, options.process, options.interval = lib.USP_SAMPLER_ALL, pid, int(min(1e9 / rate, 1e18))
+    options.max_frames, options.memory = _c.unsigned('max_frames', max_frames, 32), _c.unsigned('memory', memory)
     options.budget_cpu = options.budget_stopped = int(budget * 10)
     sampler = _c.made('usp_sampler', lib.usp_sampler_create, options)
     _c.check(lib.usp_sampler_start(sampler))
