@@ -619,6 +619,35 @@ START_TEST(unconfirmed) {
 }
 END_TEST
 
+/* Assembly code keeps its CFA in rax over a call of a function that does not change rax, as OpenSSL's AES-GCM does. The
+ * callers are found with rax as it is in the innermost frame, if the return address there follows a call. */
+START_TEST(cfa_in_a_scratch_register) {
+    cfi_begin(&c, USP_ARCH_X86_64, true);
+    size_t cie = put_cie(&c, false, 1, "", "01 78 10  0c 07 08 90 01");
+    put_fde(&c, cie, CODE, 0x40, "");
+    put_fde(&c, cie, CALLER - 0x20, 0x40, "0d 00 86 02");
+    put_fde(&c, cie, OUTER - 0x20, 0x40, "07 10");
+    for (unsigned i = 0; i < 2; i++) {
+        const bool is_kept = i == 0;
+        struct fixture *f = begin_tables(USP_ARCH_X86_64);
+        calls_x86_64(f);
+        WORDS(&f->memory, STACK, 8, CALLER, 1, 2, 3, 0xbbb, is_kept ? OUTER : OUTER + 1, 4);
+        set_registers(f, CODE, STACK, 0);
+        uspi_set(&f->registers, 0, STACK + 40);
+        if (is_kept) {
+            EXPECT(f, USP_STOP_ROOT, CODE, CALLER, OUTER);
+            ck_assert_uint_eq(f->frames[1].cfa, STACK + 48);
+            ck_assert_uint_eq(f->frames[2].fp, 0xbbb);
+        } else {
+            EXPECT(f, USP_STOP_RA_NOT_CODE, CODE, CALLER);
+        }
+        /* A value below the frame is not a CFA. */
+        uspi_set(&f->registers, 0, STACK - 40);
+        EXPECT(f, USP_STOP_UNREADABLE, CODE, CALLER);
+    }
+}
+END_TEST
+
 /* i386: a dynamic linker enters the function that it has found by a return. That function's start follows a call at the
  * end of the function before it, and must not be taken for a return address. */
 START_TEST(return_enters_a_function) {
@@ -974,7 +1003,7 @@ int main(void) {
     tcase_add_loop_test(tests, rows_beside_their_instruction, 0, 3);
     tcase_add_loop_test(tests, apple_i386_signal_frame, 0, 4);
     add_tests(tests, apple_i386_inside, apple_signal_frame_is_not_kept, refuted, unconfirmed, padding_like_a_call,
-              return_enters_a_function);
+              return_enters_a_function, cfa_in_a_scratch_register);
     tcase_add_loop_test(tests, above_2_gb, 0, 2);
     tcase_add_loop_test(tests, past_copy, 0, 2);
     add_tests(tests, not_asked, asked_later, looping_table, return_address_in_a_register);

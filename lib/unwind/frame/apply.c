@@ -67,7 +67,10 @@ bool uspi_apply_rule(const struct uspi_walk *walk, const struct uspi_frame_state
     struct usp_registers *caller = &applied->caller;
     uint64_t value;
     usp_addr at;
-    uspi_registers_init(caller, b->arch);
+    /* Registers that a call may change keep their values, but are not known (uspi_apply_assuming). */
+    *caller = frame->registers;
+    caller->known = 0;
+    caller->flags = caller->system_call = 0;
     if (!evaluate(&a, rule->cfa, USPI_NO_REGISTER, &value, &at)) return false;
     a.cfa = value & b->word_mask;
     a.has_cfa = true;
@@ -92,6 +95,19 @@ bool uspi_apply_rule(const struct uspi_walk *walk, const struct uspi_frame_state
         uspi_set(caller, reg, value & b->word_mask);
     }
     return true;
+}
+
+bool uspi_apply_assuming(const struct uspi_walk *walk, const struct uspi_frame_state *frame,
+                         const struct uspi_rule *rule, struct uspi_applied *applied) {
+    struct uspi_frame_state assumed = *frame;
+    const unsigned base = rule->cfa.base;
+    if (frame->exact || rule->cfa.kind != USPI_REGISTER || base >= walk->backend->register_count ||
+        uspi_known(&frame->registers, base)) {
+        return false;
+    }
+    uspi_set(&assumed.registers, base, frame->registers.value[base]);
+    return uspi_apply_rule(walk, &assumed, rule, applied) &&
+           uspi_is_plausible_cfa(walk, frame, rule, applied->caller.value[walk->backend->sp]);
 }
 
 bool uspi_is_other_stack(const struct uspi_walk *walk, const struct uspi_frame_state *frame,

@@ -18,6 +18,13 @@ struct uspi_applied {
 bool uspi_apply_rule(const struct uspi_walk *walk, const struct uspi_frame_state *frame, const struct uspi_rule *rule,
                      struct uspi_applied *applied);
 
+/* Applies a rule whose CFA is in a register that the frame's callees may have changed, with the value that it had in the
+ * innermost frame. Code in assembly relies on callees of its own that do not change it: OpenSSL's AES-GCM keeps its CFA
+ * in rax. Returns false when the rule is another one, or gives an implausible CFA. The caller has to verify the return
+ * address. Needs about 700 bytes of stack. */
+bool uspi_apply_assuming(const struct uspi_walk *walk, const struct uspi_frame_state *frame,
+                         const struct uspi_rule *rule, struct uspi_applied *applied);
+
 /* Returns whether a CFA is plausible. The caller's stack pointer must be on the same stack as the frame and above the
  * frame's. The distance must be at least a word if the call pushed one or the frame has one, unless the return address
  * has been popped into a register (vfork): then the stack pointer already has the caller's value. */

@@ -124,7 +124,8 @@ USPI_APART static bool begins_stack(struct uspi_evidence *e, const struct uspi_r
 static void follow_rule(struct uspi_evidence *e, const struct uspi_rule *rule, struct uspi_candidate *c) {
     struct uspi_walk *walk = e->walk;
     struct uspi_applied applied;
-    if (!uspi_apply_rule(walk, e->frame, rule, &applied)) {
+    const bool is_known = uspi_apply_rule(walk, e->frame, rule, &applied);
+    if (!is_known && !uspi_apply_assuming(walk, e->frame, rule, &applied)) {
         if (is_past_copy(e, rule)) {
             give_end(e, USP_STOP_NOT_COPIED, c);
         } else {
@@ -150,7 +151,7 @@ static void follow_rule(struct uspi_evidence *e, const struct uspi_rule *rule, s
         e->table_stop_address = c->ra.pc;
         return;
     }
-    if (c->is_switch && c->ra.credit != USPI_VERIFIED) {
+    if ((c->is_switch || !is_known) && c->ra.credit != USPI_VERIFIED) {
         fail(e, USP_STOP_RA_NOT_CODE, c->ra.pc);
         return;
     }
