@@ -892,6 +892,18 @@ static const struct shown line_reports[] = {
     /* Instabug's list does not state it either. */
     {"Thread 0 Crashed:\n0   App    0x100000100 0x100000000\n\n0x100000000     App    arm64     " UUID_A "\n",
      {"0x0000000100000100 f100 + 4 (a.c:9)\n", "0x100000000 - ??? App arm64 <"}},
+    /* A watchdog's termination: its explanation has lines of its own. */
+    {"Exception Type:  EXC_CRASH (SIGKILL)\nTermination Signal: Killed: 9\n"
+     "Termination Reason: FRONTBOARD 2343432205 \n"
+     "<RBSTerminateContext| domain:10 code:0x8BADF00D explanation:scene-create watchdog transgression\n"
+     "ProcessVisibility: Unknown>\nHighlighted by Thread:  0\n\nVM Region Info: 0x10 is not in any region.\n"
+     "      REGION TYPE    START - END\n\nDyld Error Message:\n  Library not loaded\n\nThread 0:\n"
+     "0   App  0x0000000100000100 App + 256\n" IMAGES,
+     {"Termination Reason:  Killed: 9 FRONTBOARD 2343432205 <RBSTerminateContext| domain:10 code:0x8BADF00D "
+      "explanation:scene-create "
+      "watchdog transgression ProcessVisibility: Unknown>\n",
+      "VM Region Info:      0x10 is not in any region.\nTriggered by Thread: 0\n\n",
+      "Application Specific Information:\n  Library not loaded\n\nThread 0"}},
     /* spindump: code that is in no image has a place in the tree. */
     {"  Thread 0x3316    2 samples (1-2)\n  2  main + 40 (App + 400) [0x100000190]\n    2  ??? [0x4800047383]\n"
      "      1  ??? [0x48000475fb]\n",

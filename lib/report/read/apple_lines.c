@@ -435,9 +435,12 @@ bool uspi_apple_field(struct uspi_span line, struct uspi_heading *heading) {
         {USPI_SPAN_INIT("Termination Reason:"), USPI_FIELD_TERMINATION, false},
         {USPI_SPAN_INIT("Termination Signal:"), USPI_FIELD_TERMINATION, false},
         {USPI_SPAN_INIT("Terminating Process:"), USPI_FIELD_TERMINATING_PROCESS, false},
+        {USPI_SPAN_INIT("VM Region Info:"), USPI_FIELD_VM_REGION, false},
         {USPI_SPAN_INIT("Triggered by Thread:"), USPI_FIELD_TRIGGERED_BY, false},
+        {USPI_SPAN_INIT("Highlighted by Thread:"), USPI_FIELD_TRIGGERED_BY, false},
         {USPI_SPAN_INIT("Crashed Thread:"), USPI_FIELD_TRIGGERED_BY, false},
         {USPI_SPAN_INIT("Application Specific Information:"), USPI_FIELD_INFORMATION, false},
+        {USPI_SPAN_INIT("Dyld Error Message:"), USPI_FIELD_INFORMATION, false},
     };
     return uspi_take_field(line, labels, sizeof labels / sizeof *labels, heading);
 }

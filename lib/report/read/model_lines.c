@@ -39,6 +39,27 @@ static bool take_tables(struct builder *builder, uint64_t position) {
     return true;
 }
 
+/* Adds a line below a field's label to the text of the field, which an empty line ends. */
+static bool take_text(struct builder *builder, struct uspi_span line) {
+    struct uspi_model_part *part = part_of(builder);
+    struct uspi_span text = uspi_span_trim(line);
+    if (text.length == 0 || part == NULL) {
+        builder->is_waiting = false;
+        return true;
+    }
+    struct uspi_span *field = &part->fields[builder->field];
+    struct uspi_model_room *room = &builder->rooms[builder->field];
+    /* Each line of this field says something of its own. */
+    const struct uspi_span separator = builder->field == USPI_FIELD_INFORMATION ? USPI_SPAN("\n") : USPI_SPAN(" ");
+    if (builder->is_open && uspi_span_ends(text, USPI_SPAN("'"))) {
+        text.length--;
+        builder->is_waiting = false;
+        if (text.length == 0) return true;
+    }
+    return (field->length == 0 || uspi_model_append(builder->model, separator, field, room)) &&
+           uspi_model_append(builder->model, text, field, room);
+}
+
 /* Begins a report at a field: if there is no report yet, after a document in a line, or if the last report already has
  * that field and threads. */
 static bool begin_part(struct builder *builder, const struct uspi_heading *heading, uint64_t position) {
@@ -109,8 +130,13 @@ static bool take_field(struct builder *builder, const struct uspi_heading *headi
     if (!begin_part(builder, heading, position)) return false;
     if (heading->field == USPI_FIELD_EXCEPTION_TYPE && builder->is_logged && !move_name(builder)) return false;
     builder->is_open = false;
-    builder->is_waiting = heading->value.length == 0;
+    /* A watchdog's explanation is below the reason. */
+    builder->is_waiting = heading->value.length == 0 || heading->field == USPI_FIELD_TERMINATION;
     builder->field = (enum uspi_field)heading->field;
+    /* "Termination Signal:" and "Termination Reason:" are both shown. */
+    const bool is_more = heading->field == USPI_FIELD_TERMINATION && heading->value.length > 0 &&
+                         part_of(builder)->fields[USPI_FIELD_TERMINATION].length > 0;
+    if (is_more) return take_text(builder, heading->value);
     return uspi_model_set_field(builder->model, builder->field, heading->value);
 }
 
@@ -183,27 +209,6 @@ static bool find_heading(struct uspi_span line, struct uspi_heading *heading) {
         if (uspi_line_shapes[i]->heading(line, heading)) return true;
     }
     return false;
-}
-
-/* Adds a line below a field's label to the text of the field, which an empty line ends. */
-static bool take_text(struct builder *builder, struct uspi_span line) {
-    struct uspi_model_part *part = part_of(builder);
-    struct uspi_span text = uspi_span_trim(line);
-    if (text.length == 0 || part == NULL) {
-        builder->is_waiting = false;
-        return true;
-    }
-    struct uspi_span *field = &part->fields[builder->field];
-    struct uspi_model_room *room = &builder->rooms[builder->field];
-    /* Each line of this field says something of its own. */
-    const struct uspi_span separator = builder->field == USPI_FIELD_INFORMATION ? USPI_SPAN("\n") : USPI_SPAN(" ");
-    if (builder->is_open && uspi_span_ends(text, USPI_SPAN("'"))) {
-        text.length--;
-        builder->is_waiting = false;
-        if (text.length == 0) return true;
-    }
-    return (field->length == 0 || uspi_model_append(builder->model, separator, field, room)) &&
-           uspi_model_append(builder->model, text, field, room);
 }
 
 /* Adds the thread of a frame without a heading. In Sentry's reports "Thread 0 name:" is the heading. */
