@@ -9,6 +9,17 @@ make_in check all
 # One job and no output, because libtool warns about every DESTDIR install.
 make -C "$top/build/check" --no-print-directory install "DESTDIR=$stage" >"$dist/install.log" 2>&1
 
+# A prefix with a blank is refused by configure, not at the end of make install.
+mkdir -p "$dist/blank"
+if (cd "$dist/blank" && "$top/configure" --quiet --prefix="$dist/a prefix") >"$dist/blank.log" 2>&1; then
+  echo "configure accepts a prefix into which libtool cannot install" >&2
+  exit 1
+fi
+grep -F 'contains blanks' "$dist/blank.log" >/dev/null || {
+  cat "$dist/blank.log" >&2
+  exit 1
+}
+
 export PKG_CONFIG_SYSROOT_DIR=$stage PKG_CONFIG_LIBDIR=$stage/usr/local/lib/pkgconfig
 unset PKG_CONFIG_PATH
 libraries=$stage/usr/local/lib
