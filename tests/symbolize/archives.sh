@@ -46,10 +46,8 @@ for arch in arm64 x86_64 armv7 i386 arm64_32; do
   # Objective-C 1, which i386 uses, has no blocks.
   [[ $arch == i386 ]] || clang-19 -target "$target" -fblocks -O1 -w -c "$here/objc_fixture.m" -o "$arch/objc.o"
   llvm-libtool-darwin-19 -static -o "$arch/lib.a" "$arch"/*.o
-  for object in "$arch"/*.o; do
-    python3 "$here/macho_oracle.py" --names "$names" --arch "$arch" --llvm -19 "$object" >said ||
-      fail "$object: $(cat said)"
-  done
+  python3 "$here/macho_oracle.py" --names "$names" --arch "$arch" --llvm -19 "$arch"/*.o >said ||
+    fail "$arch: names differ: $(cat said)"
   "${oracle[@]}" macho "$arch/lib.a" "$arch"/*.o || fail "$arch: other functions or names"
 done
 llvm-lipo-19 -create -output fat.a arm64/lib.a x86_64/lib.a armv7/lib.a

@@ -126,8 +126,11 @@ modern arm64 arm64 arm64-apple-ios16 ios 16.0 -DOBJC_STUB
 "${link[@]}" -objc_stubs_small -o arm64-small.program
 modern arm64_32 arm64_32 arm64_32-apple-watchos9 watchos 9.0
 modern x86_64 x86_64 x86_64-apple-macos13 macos 13.0
-# Without chained fixups: the exports are in LC_DYLD_INFO.
-build arm64-old arm64 arm64-apple-ios11 ios 11.0 -DOBJC_STUB
+# Without chained fixups: the exports are in LC_DYLD_INFO. The linker decides that; the objects' code is the same.
+ld64.lld-19 -arch arm64 -platform_version ios 11.0 11.0 arm64.{c,cc,S}.o libraries.tbd -o arm64-old.program 2>said ||
+  fail "arm64-old.program: $(cat said)"
+llvm-objdump-19 --macho --private-headers arm64-old.program | grep LC_DYLD_INFO >/dev/null ||
+  fail "arm64-old.program has chained fixups"
 ladder arm64 arm64-old.program
 # lld writes arm64's subtype when it links arm64e.
 build arm64e arm64e arm64e-apple-ios16 ios 16.0

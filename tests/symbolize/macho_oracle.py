@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Compares the names that the library gives with llvm-symbolizer's, for one Mach-O file.
+"""Compares the names that the library gives with llvm-symbolizer's, for Mach-O files.
 
-    macho_oracle.py --names PROGRAM --arch ARCH [--twin FILE] [--least N] [--show RULE] [--llvm SUFFIX] FILE
+    macho_oracle.py --names PROGRAM --arch ARCH [--twin FILE] [--least N] [--show RULE] [--llvm SUFFIX] FILE...
 
-Asked are every function start of the twin (the same file before it was stripped; default FILE) and its neighbours, and
+Asked of each file are every function start of the twin (the same file before it was stripped; default FILE), its neighbours, and
 10,000 random addresses in and around the code (a sample: 1,000, see tests/support/under.h). Each answer is equal to llvm-symbolizer's (name and start), or the
 difference is one of the rules of doc/symbolize-apple.md, section Mach-O, which are checked here one by one by other tools'
 output:
@@ -26,8 +26,8 @@ output:
     cut       llvm-symbolizer, which takes a size in the debug map for a symbol's address, has none: the symbol below
     neither   llvm-symbolizer has no name either
 
-Whatever the file, no address has another name than in the twin, unless it is a stub. Writes one line of counts; ends with 1
-after the first few differences that no rule explains, or when fewer than N (--least) answers were equal.
+Whatever the file, no address has another name than in the twin, unless it is a stub. Writes one line of counts for each; ends
+with 1 after the first few differences that no rule explains, or when fewer than N (--least) answers were equal.
 """
 import argparse
 import bisect
@@ -151,9 +151,13 @@ def main():
     parser.add_argument("--least", type=int, default=0)
     parser.add_argument("--show", help="a rule: what it explained is written out")
     parser.add_argument("--llvm", default="-19")
-    parser.add_argument("file")
+    parser.add_argument("files", nargs="+", metavar="FILE")
     given = parser.parse_args()
-    path, arch, twin = given.file, given.arch, given.twin or given.file
+    return max(compare(given, path) for path in given.files)
+
+
+def compare(given, path):
+    arch, twin = given.arch, given.twin or path
     nm = f"llvm-nm{given.llvm}"
 
     sections = Sections(run(given.names, "--code", path, arch).splitlines())
