@@ -863,6 +863,10 @@ static const struct shown line_reports[] = {
      {"Exception Type:      kotlin.IllegalStateException\nException Reason:    no queue\n\n"
       "Uncaught Kotlin exception: kotlin.IllegalStateException: no queue:\n0   App",
       "Queue#take(){} + 105\n\nCaused by: kotlin.RuntimeException: closed:\n0   App", "Queue#put(){} + 105\n"}},
+    {"Uncaught Kotlin exception: kotlin.native.internal.IrLinkageError: \nFunction 'draw' can not be called\n"
+     "    at 0   App                          0x100000101        kfun:app.Queue#take(){} + 105 \n",
+     {"Exception Type:      kotlin.native.internal.IrLinkageError\nException Reason:    Function 'draw' can not be "
+      "called\n\n"}},
     /* .NET's exception that has an exception of Objective-C. */
     {"Objective-C exception thrown.  Name: NSRangeException Reason: index 3\nNative stack trace:\n"
      "\t0   App                                 0x0000000100000101 App + 257\n" IMAGES,

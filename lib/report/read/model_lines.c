@@ -98,7 +98,8 @@ static bool take_logged(struct builder *builder, const struct uspi_heading *head
     }
     if (has_name && part->fields[USPI_FIELD_EXCEPTION_TYPE].length == 0) builder->is_logged = true;
     builder->is_open = (heading->flags & USPI_FIELD_IS_OPEN) != 0;
-    builder->is_waiting = builder->is_open;
+    /* Kotlin's reason may begin in the next line. */
+    builder->is_waiting = builder->is_open || (heading->stack.length > 0 && heading->value.length == 0);
     builder->field = USPI_FIELD_EXCEPTION_REASON;
     if (heading->stack.length > 0) {
         struct uspi_model_thread *thread = uspi_model_add_thread(model);
