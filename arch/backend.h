@@ -131,6 +131,7 @@ struct uspi_instruction {
     uint32_t mode;                                /* decoding mode of the next instruction */
     uint32_t target_mode;                         /* decoding mode at target */
     usp_addr target;                              /* address in the target, without the Thumb bit */
+    usp_addr data;                                /* where in the code there is data that it loads; 0: nowhere */
     uint64_t clobbers;                            /* registers that get unknown values, after the effects */
     struct uspi_effect effects[USPI_EFFECTS_MAX]; /* in order */
 };
@@ -230,6 +231,10 @@ struct uspi_backend {
      *   thumb      the return address had bit 0 set
      *   target     *target becomes the callee of a direct call, otherwise 0 */
     bool (*follows_call)(const uint8_t *before, size_t n, usp_addr return_address, bool thumb, usp_addr *target);
+
+    /* Returns whether an instruction that begins at `bytes` may load data from the code, or compute an address in it;
+     * fast. NULL: compilers place no data between instructions. */
+    bool (*may_use_code)(const uint8_t *bytes, bool thumb);
 
     /* Returns the decoding mode at an exact pc, from the flags register. NULL: the mode is always 0. */
     uint32_t (*initial_mode)(uint32_t flags);

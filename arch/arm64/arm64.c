@@ -103,6 +103,7 @@ const struct uspi_backend uspi_arm64 = {
     .sigframe = &uspi_arm64_sigframe,
     .decode = uspi_arm64_decode,
     .follows_call = uspi_arm64_follows_call,
+    .may_use_code = uspi_arm64_may_use_code,
     .linux_calls = &linux_calls,
     .darwin_calls = &darwin_calls,
 };

@@ -473,6 +473,12 @@ bool uspi_arm64_32_decode(const uint8_t *bytes, size_t n, usp_addr pc, uint32_t 
     return decode(bytes, n, pc, true, out);
 }
 
+/* ldr and its like with a distance from the pc; adr */
+bool uspi_arm64_may_use_code(const uint8_t *bytes, bool thumb) {
+    (void)thumb;
+    return (bytes[3] & 0x3b) == 0x18 || (bytes[3] & 0x9f) == 0x10;
+}
+
 bool uspi_arm64_follows_call(const uint8_t *before, size_t n, usp_addr return_address, bool thumb, usp_addr *target) {
     struct uspi_instruction i;
     (void)thumb;

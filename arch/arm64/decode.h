@@ -45,7 +45,8 @@ extern const char *const uspi_arm64_register_names[USPI_ARM64_REGISTERS];
 bool uspi_arm64_decode(const uint8_t *bytes, size_t n, usp_addr pc, uint32_t mode, struct uspi_instruction *out);
 bool uspi_arm64_32_decode(const uint8_t *bytes, size_t n, usp_addr pc, uint32_t mode, struct uspi_instruction *out);
 
-/* The function uspi_backend.follows_call of both backends. */
+/* The functions uspi_backend.may_use_code and follows_call of both backends. */
+bool uspi_arm64_may_use_code(const uint8_t *bytes, bool thumb);
 bool uspi_arm64_follows_call(const uint8_t *before, size_t n, usp_addr return_address, bool thumb, usp_addr *target);
 
 #endif

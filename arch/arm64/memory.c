@@ -96,9 +96,10 @@ static bool simd_structures(struct decoding *d) {
 static bool load_literal(struct decoding *d) {
     unsigned kind = bits(d, 30, 2);
     bool vector = bit(d, 26), prefetch = kind == 3;
+    usp_addr at = address(d, d->pc + (uint64_t)(signed_bits(d, 5, 19) * 4));
+    if (!prefetch) d->out->data = at;
     if (vector) return kind != 3;
     if (prefetch || rt(d) == ZERO_REGISTER) return true;
-    usp_addr at = address(d, d->pc + (uint64_t)(signed_bits(d, 5, 19) * 4));
     if (holds_pointer(d, kind == 1 ? 8 : 4))
         uspi_add_effect(d->out, USPI_LITERAL, rt(d), USPI_NO_REGISTER, (int64_t)at);
     else

@@ -31,4 +31,5 @@ const struct uspi_backend uspi_arm64_32 = {
     .sigframe = &uspi_arm64_sigframe,
     .decode = uspi_arm64_32_decode,
     .follows_call = uspi_arm64_follows_call,
+    .may_use_code = uspi_arm64_may_use_code,
 };

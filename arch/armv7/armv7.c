@@ -93,6 +93,14 @@ static bool decode(const uint8_t *bytes, size_t n, usp_addr pc, uint32_t mode, s
     return uspi_arm_decode_arm(&code, out);
 }
 
+/* Most instructions with r15 as base have it in bits 19:16; the first halfword of a T32 instruction has the high ones. T32
+ * has narrow forms of ldr and adr, too. */
+static bool may_use_code(const uint8_t *bytes, bool thumb) {
+    if (!thumb) return (bytes[2] & 15) == USPI_ARM_PC;
+    const uint32_t h = uspi_le16(bytes);
+    return h >> 11 == 9 || h >> 11 == 20 || (h >> 11 >= 29 && (h & 15) == USPI_ARM_PC);
+}
+
 /* Few instructions are calls, so the decoder can identify them: any bytes that end here and decode to a call are
  * one. */
 static bool follows_call(const uint8_t *before, size_t n, usp_addr return_address, bool thumb, usp_addr *target) {
@@ -171,6 +179,7 @@ const struct uspi_backend uspi_armv7 = {
     .sigframe = &sigframe,
     .decode = decode,
     .follows_call = follows_call,
+    .may_use_code = may_use_code,
     .initial_mode = initial_mode,
     .condition_holds = condition_holds,
     .linux_calls = &linux_calls,

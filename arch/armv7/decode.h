@@ -115,7 +115,7 @@ void uspi_arm_store_unknown(struct uspi_instruction *out, unsigned base, int32_t
 
 /* Describes an instruction of the coprocessor space with VFP, in the ARM set's encoding (bits 27:25 are 110, or 27:24
  * are 1110). Thumb's encoding differs only in bits 31:28, which are 1110 or 1111. False: undefined. */
-bool uspi_arm_coprocessor(struct uspi_instruction *out, uint32_t word);
+bool uspi_arm_coprocessor(struct uspi_instruction *out, const struct uspi_arm_code *code, uint32_t word);
 
 /* Describes an Advanced SIMD element or structure load or store. Only bits 23:0 are used, which both sets encode alike.
  * False: undefined. */

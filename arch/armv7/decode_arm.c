@@ -281,7 +281,7 @@ static bool unconditional(struct uspi_instruction *out, const struct uspi_arm_co
         if (op & 2) uspi_arm_unknown(out, USPI_ARM_SP); /* srs, to the stack of the mode that it names */
         return true;
     }
-    if (op >= 0xc0) return op < 0xf0 && uspi_arm_coprocessor(out, w);
+    if (op >= 0xc0) return op < 0xf0 && uspi_arm_coprocessor(out, code, w);
     if (op >> 5 == 1) return true; /* Advanced SIMD data processing */
     if (op >> 4 == 4 && !(op & 1)) return uspi_arm_structures(out, w);
     if (op == 0x10) return true;                                          /* cps, setend */
@@ -298,9 +298,9 @@ static bool conditional(struct uspi_instruction *out, const struct uspi_arm_code
     case 3: return w >> 4 & 1 ? media(out, w) : word_byte_transfer(out, code, w);
     case 4: return block_transfer(out, w);
     case 5: return branch(out, code, w);
-    case 6: return uspi_arm_coprocessor(out, w);
+    case 6: return uspi_arm_coprocessor(out, code, w);
     default:
-        if (!(w >> 24 & 1)) return uspi_arm_coprocessor(out, w);
+        if (!(w >> 24 & 1)) return uspi_arm_coprocessor(out, code, w);
         out->clobbers |= 3; /* svc: Linux returns r0, Darwin r0 and r1 */
         return true;
     }

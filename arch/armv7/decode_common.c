@@ -142,6 +142,11 @@ static void load_word(struct uspi_instruction *out, const struct uspi_arm_code *
     }
 }
 
+/* Notes that an instruction loads data relative to pc. */
+static void note_data(struct uspi_instruction *out, const struct uspi_arm_code *code, unsigned base, int32_t offset) {
+    if (base == USPI_ARM_PC) out->data = (code->pc & ~3u) + (uint32_t)offset;
+}
+
 /* Describes a load. False when the instruction loads its base and also writes it back, which is undefined. */
 static bool load(struct uspi_instruction *out, const struct uspi_arm_code *code, const struct uspi_arm_transfer *t,
                  int32_t offset) {
@@ -152,6 +157,7 @@ static bool load(struct uspi_instruction *out, const struct uspi_arm_code *code,
         uspi_arm_unknown(out, t->base);
         return false;
     }
+    note_data(out, code, t->base, offset);
     if (t->size < 4) {
         uspi_arm_unknown(out, t->reg);
     } else if (t->reg == USPI_ARM_PC) {
@@ -206,6 +212,7 @@ void uspi_arm_transfer_register(struct uspi_instruction *out, const struct uspi_
             return;
         }
     } else if (t->load) {
+        note_data(out, code, t->base, 0);
         uspi_arm_unknown(out, t->reg);
         if (t->size == 8) uspi_arm_unknown(out, t->second);
     }
@@ -255,7 +262,7 @@ void uspi_arm_multiple(struct uspi_instruction *out, struct uspi_arm_multiple tr
 }
 
 /* bits 27:25 are 110: loads, stores, and moves of two core registers */
-static bool coprocessor_transfer(struct uspi_instruction *out, uint32_t w) {
+static bool coprocessor_transfer(struct uspi_instruction *out, const struct uspi_arm_code *code, uint32_t w) {
     bool pre = w >> 24 & 1, up = w >> 23 & 1, write_back = w >> 21 & 1, is_load = w >> 20 & 1;
     unsigned base = uspi_arm_bits(w, 19, 16), coprocessor = uspi_arm_bits(w, 11, 8);
     if (!pre && !up && !write_back) {
@@ -281,6 +288,7 @@ static bool coprocessor_transfer(struct uspi_instruction *out, uint32_t w) {
     if (pre == up && write_back) return false;
     if (pre && !write_back) {
         uint32_t size = w & 0x100 ? 8 : 4;
+        if (is_load) note_data(out, code, base, change);
         if (!is_load) uspi_arm_store_unknown(out, base, change, size);
         return true;
     }
@@ -293,12 +301,12 @@ static bool coprocessor_transfer(struct uspi_instruction *out, uint32_t w) {
     return true;
 }
 
-bool uspi_arm_coprocessor(struct uspi_instruction *out, uint32_t w) {
+bool uspi_arm_coprocessor(struct uspi_instruction *out, const struct uspi_arm_code *code, uint32_t w) {
     unsigned coprocessor = uspi_arm_bits(w, 11, 8);
     /* ARMv8 uses the encodings of ldc2, mcr2 … of coprocessors 8 to 13 for more vector instructions. */
     bool vector = w >> 28 == 15 && coprocessor >= 8 && coprocessor <= 13;
     if (vector) return true;
-    if (!(w >> 25 & 1)) return coprocessor_transfer(out, w);
+    if (!(w >> 25 & 1)) return coprocessor_transfer(out, code, w);
     unsigned reg = uspi_arm_bits(w, 15, 12);
     bool to_core = (w >> 4 & 1) && (w >> 20 & 1);
     if (to_core && reg != USPI_ARM_PC) uspi_arm_unknown(out, reg); /* mrc, vmrs to r15 write the flags */

@@ -470,9 +470,9 @@ static bool wide(struct uspi_instruction *out, const struct uspi_arm_code *code,
         return transfer32(out, code, w);
     case 13: return w >> 24 & 1 ? multiply(out, w) : register_operation(out, w);
     case 6:
-    case 14: return uspi_arm_coprocessor(out, w);
+    case 14: return uspi_arm_coprocessor(out, code, w);
     default: /* 7, 15: Advanced SIMD data processing has bits 27:24 set, the rest is for coprocessors */
-        return (w >> 24 & 1) || uspi_arm_coprocessor(out, w);
+        return (w >> 24 & 1) || uspi_arm_coprocessor(out, code, w);
     }
 }
 

@@ -655,6 +655,65 @@ START_TEST(registers_in_a_block) {
 }
 END_TEST
 
+/* After a call that does not return lie the constants that the function loads, in one case those of the next function.
+ * As instructions they would return to the address of another frame that lies on the stack. No path leads to the
+ * function's return; its frame is known from its start, which the caller calls. The frame is at that call or at an
+ * earlier one. */
+START_TEST(constants_after_a_call) {
+    static const struct load {
+        uint32_t arch;
+        uint32_t instruction;
+    } loads[] = {
+        {USP_ARCH_ARMV7, /* ldr r0, [pc, #4] */ 0xe59f0004},
+        {USP_ARCH_ARMV7, /* vldr d0, [pc, #4] */ 0xed9f0b01},
+        {USP_ARCH_ARMV7, /* ldrh r0, [pc, #4] */ 0xe1df00b4},
+        {USP_ARCH_ARMV7, /* ldrd r0, r1, [pc, #4] */ 0xe1cf00d4},
+        {USP_ARCH_ARMV7, /* add r3, pc, #4 */ 0xe28f3004},
+        {USP_ARCH_ARMV7, /* Thumb: ldr r0, [pc, #12] */ 0x4803},
+        {USP_ARCH_ARMV7, /* Thumb: adr r0, the same address */ 0xa003},
+        {USP_ARCH_ARM64, /* ldr x0, 12 */ 0x58000060},
+        {USP_ARCH_ARM64, /* nop; the next function loads the constants */ 0xd503201f},
+    };
+    const struct load *load = &loads[_i / 2];
+    const bool is_last = _i % 2 != 0, is_thumb = load->instruction < 0x10000;
+    usp_addr after = FUNCTION + (is_last ? 16 : 12);
+    struct fixture *f = load->arch == USP_ARCH_ARM64 ? begin_arm64() : begin_armv7();
+    if (is_thumb) {
+        const usp_addr call = is_last ? FUNCTION + 10 : FUNCTION + 4;
+        after = call + 4;
+        f = begin(USP_ARCH_ARMV7, USP_OS_LINUX);
+        CODE16(&f->memory, FUNCTION, /* push {r4, lr} */ 0xb510, load->instruction,
+               /* bl OTHER, or two nops */ is_last ? 0xbf00 : 0xf000, is_last ? 0xbf00 : 0xf87c, /* nop */ 0xbf00,
+               /* bl LONG, or bl OTHER */ 0xf000, is_last ? 0xf879 : 0xf9f9, /* nop */ 0xbf00,
+               /* the constant: pop {r4, r5, r6, pc} */ 0xbd70, 0);
+        CODE16(&f->memory, OTHER, /* bx lr */ 0x4770, 0x4770);
+        CODE16(&f->memory, CALLER - 4, /* bl FUNCTION */ 0xf000, 0xf900, /* pop {pc} */ 0xbd00, 0);
+        CODE16(&f->memory, STALE - 2, /* blx r3 */ 0x4798, /* pop {pc} */ 0xbd00);
+        CODE16(&f->memory, RA2 - 2, /* blx r3 */ 0x4798, /* udf */ 0xde00);
+        WORDS(&f->memory, STACK, 4, 7, CALLER | 1, RA2 | 1, STALE | 1, 7);
+    } else if (load->arch == USP_ARCH_ARMV7) {
+        CODE32(&f->memory, FUNCTION, /* push {r4, lr} */ 0xe92d4010, load->instruction,
+               /* bl OTHER, or nop */ is_last ? 0xe320f000 : 0xeb00003c,
+               /* bl LONG, or bl OTHER */ is_last ? 0xeb00003b : 0xeb0000fb,
+               /* the constant: pop {r4, r5, r6, pc} */ 0xe8bd8070, 0);
+        CODE32(&f->memory, OTHER, /* bx lr */ 0xe12fff1e);
+        WORDS(&f->memory, STACK, 4, 7, CALLER, RA2, STALE, 7);
+    } else {
+        CODE32(&f->memory, FUNCTION, /* str x30, [sp, #-16]! */ 0xf81f0ffe, load->instruction,
+               /* bl OTHER, or nop */ is_last ? 0xd503201f : 0x9400003e,
+               /* bl LONG, or bl OTHER */ is_last ? 0x9400003d : 0x940000fd,
+               /* the constants: ldr x30, [sp, #40] */ 0xf94017fe, /* add sp, sp, #48 */ 0x9100c3ff,
+               /* ret */ 0xd65f03c0, 0,
+               /* ldr x1, FUNCTION + 16, or nop */ load->instruction == 0xd503201f ? 0x58ffff81 : 0xd503201f);
+        CODE32(&f->memory, OTHER, /* ret */ 0xd65f03c0);
+        WORDS(&f->memory, STACK, 8, CALLER, 7, /* the caller's record: */ 0, RA2, 7, STALE, 7);
+    }
+    set_registers(f, OTHER | (usp_addr)is_thumb, STACK, 0);
+    usp_registers_set_lr(&f->registers, after | (usp_addr)is_thumb);
+    EXPECT(f, USP_STOP_FP_ZERO, OTHER, after, CALLER, RA2);
+}
+END_TEST
+
 /* A realigned stack, without tables: the epilogue loads the old stack pointer from the slot in which it was saved
  * (OpenSSL's perlasm). A return address of another frame lies below it. */
 START_TEST(stack_pointer_out_of_a_slot) {
@@ -905,6 +964,7 @@ int main(void) {
     tcase_add_loop_test(paths, first_entry_of_a_linkage_table, 0, 4);
     tcase_add_loop_test(paths, jumps_to_numbers, 0, 2);
     tcase_add_loop_test(paths, registers_in_a_block, 0, 11);
+    tcase_add_loop_test(paths, constants_after_a_call, 0, 18);
     tcase_add_loop_test(paths, stack_pointer_out_of_a_slot, 0, 3);
     tcase_add_loop_test(paths, called_through_a_table, 0, 4);
     tcase_add_loop_test(paths, pushed_by_an_interpreter, 0, 5);

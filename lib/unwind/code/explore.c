@@ -5,6 +5,7 @@
 #include "lib/unwind/code/callee.h"
 #include "lib/unwind/code/carry.h"
 #include "lib/unwind/code/explorer.h"
+#include "lib/unwind/code/loaded.h"
 #include "lib/unwind/code/outcome.h"
 
 /* ---- room ---- */
@@ -369,6 +370,7 @@ static enum course follow_call(struct uspi_explorer *x, struct uspi_path *path, 
         return leaves_bounds(x, path->pc, next) ? ENDED : GOES_ON;
     }
     if (!uspi_carry_call(x, path, i)) return ENDED;
+    path->after_call = next;
     /* The goal is directly after this call. If the call never returns, only jumps lead to the goal, and on i386 the
      * call's arguments are not on the stack there. So this path waits. */
     if (x->question.purpose == USPI_TO_GOAL && x->question.is_interrupted && next == x->question.goal) {
@@ -466,40 +468,46 @@ static bool begins_again(const struct uspi_explorer *x, const struct uspi_path *
 }
 
 /* Follows one path to its end. */
-static enum course follow_path(struct uspi_explorer *x, struct uspi_path path, struct find *found) {
+static enum course follow_path(struct uspi_explorer *x, struct uspi_path *path, struct find *found) {
     const bool to_return = x->question.purpose == USPI_TO_RETURN;
     bool after_call = false;
     struct uspi_code_run *run = NULL;
     while (x->budget > 0) {
         struct uspi_instruction i;
-        if (!to_return && path.pc == x->question.goal) {
-            found->doubts = path.doubts;
+        if (!to_return && path->pc == x->question.goal) {
+            found->doubts = path->doubts;
             if (x->question.purpose == USPI_REACH) return HAS_RULE;
-            return uspi_rule_at_goal(&x->log, &path, found->rule) ? HAS_RULE : ENDED;
+            return uspi_rule_at_goal(&x->log, path, found->rule) ? HAS_RULE : ENDED;
         }
-        if (!visit(x, &path, &i, &run)) return ENDED;
+        if (!visit(x, path, &i, &run)) return ENDED;
         /* The next function begins directly after the call, so the callee does not return. */
         if (after_call && i.start_hint) return ENDED;
-        if (begins_again(x, &path, &i)) return ENDED;
-        if (i.start_hint && path.pc != x->question.from && to_return) {
-            found->doubts = path.doubts | USPI_DOUBT_TAIL_CALL;
+        if (begins_again(x, path, &i)) return ENDED;
+        if (i.start_hint && path->pc != x->question.from && to_return) {
+            found->doubts = path->doubts | USPI_DOUBT_TAIL_CALL;
             if ((USPI_DOUBT_TAIL_CALL & ~x->question.allowed) != 0) return ENDED;
-            return uspi_rule_at_tail_call(&x->log, &path, found->rule) ? HAS_RULE : ENDED;
+            return uspi_rule_at_tail_call(&x->log, path, found->rule) ? HAS_RULE : ENDED;
         }
-        if (uspi_needs_room(x)) make_room(x, &path);
-        if (!resolve_condition(x, &path, &i)) {
+        if (uspi_needs_room(x)) make_room(x, path);
+        if (!resolve_condition(x, path, &i)) {
             after_call = false;
-            move(&path, &i, false);
+            move(path, &i, false);
             continue;
         }
-        if (!uspi_carry_out(x, &path, &i)) return ENDED;
-        if (i.flow == USPI_JUMP_UNKNOWN && is_call(x, &path, path.pc + i.length)) i.flow = USPI_CALL;
+        if (!uspi_carry_out(x, path, &i)) return ENDED;
+        if (i.flow == USPI_JUMP_UNKNOWN && is_call(x, path, path->pc + i.length)) i.flow = USPI_CALL;
         after_call = i.flow == USPI_CALL;
         if (i.flow == USPI_JUMP || i.flow == USPI_JUMP_TABLE) run = NULL;
-        enum course course = take_flow(x, &path, &i, found);
+        enum course course = take_flow(x, path, &i, found);
         if (course != GOES_ON) return course;
     }
     return ENDED;
+}
+
+/* Whether a path to a return leads through data that lies after its newest call: the call does not return. */
+static bool is_through_data(struct uspi_explorer *x, const struct uspi_path *path) {
+    return x->question.purpose == USPI_TO_RETURN && path->after_call != 0 &&
+           uspi_is_loaded(x->code, path->after_call, path->mode, x->question.low);
 }
 
 /* Returns where the next case of the remembered jump may begin, relative to the origin, or INT32_MIN. The cases of a
@@ -557,13 +565,16 @@ void uspi_explore_begin(struct uspi_explorer *x, struct uspi_code *code, const s
     x->pending_count = 1;
     x->pending[0] = (struct uspi_path){
         .pc = question->from, .unknown = question->unknown, .mode = question->mode & ~flags, .newest = USPI_LOG_ROOT};
+    /* These registers are lost by a call that precedes the path. */
+    if (question->unknown != 0) x->pending[0].after_call = question->from;
 }
 
 bool uspi_explore_next(struct uspi_explorer *x, struct uspi_rule *rule, unsigned *doubts) {
     struct find found = {.rule = rule};
     do {
         while (x->pending_count > 0) {
-            if (follow_path(x, take_next(x), &found) != HAS_RULE) continue;
+            struct uspi_path path = take_next(x);
+            if (follow_path(x, &path, &found) != HAS_RULE || is_through_data(x, &path)) continue;
             x->has_found = true;
             *doubts = found.doubts;
             return true;

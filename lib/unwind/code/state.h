@@ -56,6 +56,7 @@ struct uspi_path {
     uint8_t stored;      /* USPI_SLOT | base of the newest store, if the log does not have it and it is near; 0: none */
     uint8_t stored_base; /* the stored value is the word at this base, at stored_offset; USPI_NO_REGISTER: unknown */
     int16_t stored_slot, stored_offset;
+    usp_addr after_call; /* the instruction after the newest call, also one before the path; 0: there is none */
 };
 
 static const struct uspi_value uspi_unknown = {.kind = USPI_UNKNOWN};
