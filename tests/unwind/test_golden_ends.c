@@ -80,6 +80,27 @@ START_TEST(made_by_hand) {
 }
 END_TEST
 
+/* So is code that no table describes and that follows a return or an indirect jump: i386's makecontext. It is damage
+ * after another instruction. */
+START_TEST(made_by_hand_without_a_table) {
+    static const char *const code[][4] = {{"c3", "c3", "c0 03 5f d6", "1e ff 2f e1"},
+                                          {"ff e0", "ff e0", "60 00 1f d6", "13 ff 2f e1"},
+                                          {"90", "90", "1f 20 03 d5", "00 00 a0 e1"}};
+    for (unsigned k = 0; k < ELEMENTS(code); k++) {
+        struct fixture *f = begin_stack(_i, FIRST);
+        WORDS(&f->memory, STACK + 2 * slot, slot, 0x12, LAST + 0x20, 0, 0);
+        uint8_t bytes[0x28] = {0};
+        struct builder b = {0};
+        put_hex(&b, code[k][_i]);
+        memcpy(bytes + 0x20 - b.size, b.bytes, b.size);
+        image_bytes(&f->memory, LAST, bytes, sizeof bytes);
+        builder_free(&b);
+        EXPECT(f, k < 2 ? USP_STOP_ROOT : USP_STOP_RA_NOT_CODE, INNER, FIRST);
+        builder_free(&c.bytes);
+    }
+}
+END_TEST
+
 /* The same frame, with a frame pointer to a frame record on another stack, is the outermost one, too. */
 START_TEST(frame_pointer_of_another_stack) {
     struct fixture *f = begin_stack(_i, FIRST);
@@ -388,9 +409,9 @@ int main(void) {
     /* x86: only a call that pushes its return address shows where the caller's frame is. */
     add_loop_tests(generated, 0, 2, past_generated_code, past_generated_code_without_room, not_past_generated_code);
     add_loop_tests(generated, 0, ELEMENTS(processors), past_code_of_a_language);
-    add_loop_tests(ends, 0, ELEMENTS(processors), made_by_hand, frame_pointer_of_another_stack, damaged,
-                   damaged_with_another_stack, damaged_by_a_small_number, first_stack, first_code,
-                   first_stack_elsewhere, new_thread);
+    add_loop_tests(ends, 0, ELEMENTS(processors), made_by_hand, made_by_hand_without_a_table,
+                   frame_pointer_of_another_stack, damaged, damaged_with_another_stack, damaged_by_a_small_number,
+                   first_stack, first_code, first_stack_elsewhere, new_thread);
     add_loop_tests(ends, 0, 2, interrupted_first_code);
     return run_suite("ends of stacks", ends, generated);
 }

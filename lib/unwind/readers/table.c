@@ -98,9 +98,21 @@ static bool take_cfa(struct uspi_evidence *e, const struct uspi_rule *rule, usp_
     return false;
 }
 
+/* Whether an instruction after which the code does not continue (a return, an indirect jump) ends at an address. */
+static bool follows_end(struct uspi_evidence *e, usp_addr at) {
+    const struct uspi_backend *b = e->walk->backend;
+    struct uspi_instruction i;
+    for (usp_addr n = b->code_align; n <= b->instruction_max && n <= at; n += b->code_align) {
+        const bool is_whole = uspi_code_decode(&e->aside, at - n, 0, &i) && i.length == n;
+        if (is_whole && (i.flow == USPI_RETURN || i.flow == USPI_JUMP_UNKNOWN)) return true;
+    }
+    return false;
+}
+
 /* Whether the first function of a stack that the program made by hand (makecontext, a switch of its own) has this
- * refuted return address: 0, or the start of the function to which it is to return. No call has pushed such a one.
- * Another small number is none: a damaged stack has it.
+ * refuted return address: 0, or the start of the code to which it is to return. No call has pushed such a one. A table
+ * describes that code as a function, or it follows a function's last instruction, and no table of its image describes it
+ * (i386's makecontext). Another small number is none: a damaged stack has it.
  *   raw  as found
  *   ra   as judged, which is 0 for all small numbers */
 USPI_APART static bool begins_stack(struct uspi_evidence *e, const struct uspi_rule *rule, uint64_t raw, usp_addr ra) {
@@ -116,8 +128,10 @@ USPI_APART static bool begins_stack(struct uspi_evidence *e, const struct uspi_r
     e->frame = &there;
     d.answer = USPI_NOT_DESCRIBED;
     uspi_describe_by_cfi(e, &d);
+    const bool is_in_image = uspi_unwind_tables_of(e->walk, &there) != NULL;
     e->frame = frame;
-    return d.answer == USPI_DESCRIBED && d.entry.start == ra;
+    if (d.answer == USPI_DESCRIBED) return d.entry.start == ra;
+    return d.answer == USPI_NOT_DESCRIBED && is_in_image && follows_end(e, ra);
 }
 
 /* Applies a rule exactly as the table states it. */
