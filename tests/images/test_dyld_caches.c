@@ -449,6 +449,7 @@ START_TEST(a_folder_that_must_not_be_listed_is_named) {
     if (own == 0) ck_assert_int_eq(seteuid(65534), 0);
     const int status = add("locked", &caches, error);
     ck_assert_int_eq(seteuid(own), 0);
+    ck_assert_int_eq(chmod(in_folder("locked"), 0700), 0);
     ck_assert_int_eq(status, USP_ERROR_PERMISSION);
     ck_assert_ptr_nonnull(strstr(error, "/locked: permission denied"));
     usp_dyld_caches_free(caches);

@@ -36,6 +36,7 @@ int isatty(int fd);
 off_t lseek(int fd, off_t offset, int whence);
 ssize_t readlink(const char *restrict path, char *restrict to, size_t n);
 int rmdir(const char *path);
+int seteuid(uid_t user);
 unsigned sleep(unsigned seconds);
 int symlink(const char *target, const char *path);
 int truncate(const char *path, off_t size);
