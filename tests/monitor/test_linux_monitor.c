@@ -1279,8 +1279,15 @@ START_TEST(file_has_no_room) {
     w.hang.id = 2;
     uspi_hang_file_write(&w.file, &w.hang, 2);
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &whole), 0);
-    expect_state(1, "with a limit");
+    expect_state(2, "below a limit");
+    limit.rlim_cur = USPI_HANG_FILE_HEAD;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    w.hang.id = 3;
+    uspi_hang_file_write(&w.file, &w.hang, 3);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &whole), 0);
+    expect_state(2, "with a limit");
     end_writer(&w);
+    limit.rlim_cur = 8192;
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
     int status = use_files();
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &whole), 0);

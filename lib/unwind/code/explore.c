@@ -361,6 +361,12 @@ static bool comes_back(const struct uspi_explorer *x, const struct uspi_instruct
            uspi_code_returns_soon(x->code, call->target, call->target_mode, written);
 }
 
+static void note_call(const struct uspi_explorer *x, struct uspi_path *path, usp_addr next) {
+    const int32_t half = uspi_from_origin(x, next) / 2;
+    const bool is_near = half >= INT16_MIN && half < INT16_MAX;
+    path->after_call = is_near ? (int16_t)(half >= 0 ? half + 1 : half) : 0;
+}
+
 /* Follows a call. If it makes a path doubtful, the path waits until less doubtful ones have ended. */
 static enum course follow_call(struct uspi_explorer *x, struct uspi_path *path, const struct uspi_instruction *i) {
     const usp_addr next = path->pc + i->length;
@@ -370,7 +376,7 @@ static enum course follow_call(struct uspi_explorer *x, struct uspi_path *path, 
         return leaves_bounds(x, path->pc, next) ? ENDED : GOES_ON;
     }
     if (!uspi_carry_call(x, path, i)) return ENDED;
-    path->after_call = next;
+    note_call(x, path, next);
     /* The goal is directly after this call. If the call never returns, only jumps lead to the goal, and on i386 the
      * call's arguments are not on the stack there. So this path waits. */
     if (x->question.purpose == USPI_TO_GOAL && x->question.is_interrupted && next == x->question.goal) {
@@ -506,8 +512,9 @@ static enum course follow_path(struct uspi_explorer *x, struct uspi_path *path, 
 
 /* Whether a path to a return leads through data that lies after its newest call: the call does not return. */
 static bool is_through_data(struct uspi_explorer *x, const struct uspi_path *path) {
+    const int32_t half = path->after_call > 0 ? path->after_call - 1 : path->after_call;
     return x->question.purpose == USPI_TO_RETURN && path->after_call != 0 &&
-           uspi_is_loaded(x->code, path->after_call, path->mode, x->question.low);
+           uspi_is_loaded(x->code, uspi_at_origin(x, 2 * half), path->mode, x->question.low);
 }
 
 /* Returns where the next case of the remembered jump may begin, relative to the origin, or INT32_MIN. The cases of a
@@ -566,7 +573,7 @@ void uspi_explore_begin(struct uspi_explorer *x, struct uspi_code *code, const s
     x->pending[0] = (struct uspi_path){
         .pc = question->from, .unknown = question->unknown, .mode = question->mode & ~flags, .newest = USPI_LOG_ROOT};
     /* These registers are lost by a call that precedes the path. */
-    if (question->unknown != 0) x->pending[0].after_call = question->from;
+    if (question->unknown != 0) note_call(x, &x->pending[0], question->from);
 }
 
 bool uspi_explore_next(struct uspi_explorer *x, struct uspi_rule *rule, unsigned *doubts) {

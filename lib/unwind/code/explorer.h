@@ -48,7 +48,7 @@ struct uspi_question {
  * a path for some instructions. */
 #define USPI_ROOM_GAP 16u
 
-/* About 5.5 KB. */
+/* About 5 KB. */
 struct uspi_explorer {
     struct uspi_code *code;
     const struct uspi_backend *backend;

@@ -56,7 +56,9 @@ struct uspi_path {
     uint8_t stored;      /* USPI_SLOT | base of the newest store, if the log does not have it and it is near; 0: none */
     uint8_t stored_base; /* the stored value is the word at this base, at stored_offset; USPI_NO_REGISTER: unknown */
     int16_t stored_slot, stored_offset;
-    usp_addr after_call; /* the instruction after the newest call, also one before the path; 0: there is none */
+    /* The instruction after the newest call, also one before the path: half its distance from the origin, one more if that
+     * is not negative; 0: there is none, or it is far. */
+    int16_t after_call;
 };
 
 static const struct uspi_value uspi_unknown = {.kind = USPI_UNKNOWN};
