@@ -663,16 +663,18 @@ START_TEST(constants_after_a_call) {
     static const struct load {
         uint32_t arch;
         uint32_t instruction;
+        bool has_call; /* the first constant is one, as an instruction */
     } loads[] = {
-        {USP_ARCH_ARMV7, /* ldr r0, [pc, #4] */ 0xe59f0004},
-        {USP_ARCH_ARMV7, /* vldr d0, [pc, #4] */ 0xed9f0b01},
-        {USP_ARCH_ARMV7, /* ldrh r0, [pc, #4] */ 0xe1df00b4},
-        {USP_ARCH_ARMV7, /* ldrd r0, r1, [pc, #4] */ 0xe1cf00d4},
-        {USP_ARCH_ARMV7, /* add r3, pc, #4 */ 0xe28f3004},
-        {USP_ARCH_ARMV7, /* Thumb: ldr r0, [pc, #12] */ 0x4803},
-        {USP_ARCH_ARMV7, /* Thumb: adr r0, the same address */ 0xa003},
-        {USP_ARCH_ARM64, /* ldr x0, 12 */ 0x58000060},
-        {USP_ARCH_ARM64, /* nop; the next function loads the constants */ 0xd503201f},
+        {USP_ARCH_ARMV7, /* ldr r0, [pc, #4] */ 0xe59f0004, false},
+        {USP_ARCH_ARMV7, /* vldr d0, [pc, #4] */ 0xed9f0b01, false},
+        {USP_ARCH_ARMV7, /* ldrh r0, [pc, #4] */ 0xe1df00b4, false},
+        {USP_ARCH_ARMV7, /* ldrd r0, r1, [pc, #4] */ 0xe1cf00d4, false},
+        {USP_ARCH_ARMV7, /* add r3, pc, #4 */ 0xe28f3004, false},
+        {USP_ARCH_ARMV7, /* Thumb: ldr r0, [pc, #12] */ 0x4803, false},
+        {USP_ARCH_ARMV7, /* Thumb: adr r0, the same address */ 0xa003, false},
+        {USP_ARCH_ARM64, /* ldr x0, 12 */ 0x58000060, false},
+        {USP_ARCH_ARM64, /* nop; the next function loads the constants */ 0xd503201f, false},
+        {USP_ARCH_ARMV7, /* ldr r0, [pc, #4] */ 0xe59f0004, true},
     };
     const struct load *load = &loads[_i / 2];
     const bool is_last = _i % 2 != 0, is_thumb = load->instruction < 0x10000;
@@ -695,7 +697,8 @@ START_TEST(constants_after_a_call) {
         CODE32(&f->memory, FUNCTION, /* push {r4, lr} */ 0xe92d4010, load->instruction,
                /* bl OTHER, or nop */ is_last ? 0xe320f000 : 0xeb00003c,
                /* bl LONG, or bl OTHER */ is_last ? 0xeb00003b : 0xeb0000fb,
-               /* the constant: pop {r4, r5, r6, pc} */ 0xe8bd8070, 0);
+               /* the constants: bl OTHER, or pop */ load->has_call ? 0xeb00003a : 0xe8bd8070,
+               /* pop {r4, r5, r6, pc} */ 0xe8bd8070);
         CODE32(&f->memory, OTHER, /* bx lr */ 0xe12fff1e);
         WORDS(&f->memory, STACK, 4, 7, CALLER, RA2, STALE, 7);
     } else {
@@ -964,7 +967,7 @@ int main(void) {
     tcase_add_loop_test(paths, first_entry_of_a_linkage_table, 0, 4);
     tcase_add_loop_test(paths, jumps_to_numbers, 0, 2);
     tcase_add_loop_test(paths, registers_in_a_block, 0, 11);
-    tcase_add_loop_test(paths, constants_after_a_call, 0, 18);
+    tcase_add_loop_test(paths, constants_after_a_call, 0, 20);
     tcase_add_loop_test(paths, stack_pointer_out_of_a_slot, 0, 3);
     tcase_add_loop_test(paths, called_through_a_table, 0, 4);
     tcase_add_loop_test(paths, pushed_by_an_interpreter, 0, 5);

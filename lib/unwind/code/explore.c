@@ -367,6 +367,13 @@ static void note_call(const struct uspi_explorer *x, struct uspi_path *path, usp
     path->after_call = is_near ? (int16_t)(half >= 0 ? half + 1 : half) : 0;
 }
 
+/* Whether a path to a return leads through data that lies after its newest call: the call does not return. */
+static bool is_through_data(struct uspi_explorer *x, const struct uspi_path *path) {
+    const int32_t half = path->after_call > 0 ? path->after_call - 1 : path->after_call;
+    return x->question.purpose == USPI_TO_RETURN && path->after_call != 0 &&
+           uspi_is_loaded(x->code, uspi_at_origin(x, 2 * half), path->mode, x->question.low);
+}
+
 /* Follows a call. If it makes a path doubtful, the path waits until less doubtful ones have ended. */
 static enum course follow_call(struct uspi_explorer *x, struct uspi_path *path, const struct uspi_instruction *i) {
     const usp_addr next = path->pc + i->length;
@@ -376,6 +383,7 @@ static enum course follow_call(struct uspi_explorer *x, struct uspi_path *path, 
         return leaves_bounds(x, path->pc, next) ? ENDED : GOES_ON;
     }
     if (!uspi_carry_call(x, path, i)) return ENDED;
+    if (is_through_data(x, path)) return ENDED;
     note_call(x, path, next);
     /* The goal is directly after this call. If the call never returns, only jumps lead to the goal, and on i386 the
      * call's arguments are not on the stack there. So this path waits. */
@@ -508,13 +516,6 @@ static enum course follow_path(struct uspi_explorer *x, struct uspi_path *path, 
         if (course != GOES_ON) return course;
     }
     return ENDED;
-}
-
-/* Whether a path to a return leads through data that lies after its newest call: the call does not return. */
-static bool is_through_data(struct uspi_explorer *x, const struct uspi_path *path) {
-    const int32_t half = path->after_call > 0 ? path->after_call - 1 : path->after_call;
-    return x->question.purpose == USPI_TO_RETURN && path->after_call != 0 &&
-           uspi_is_loaded(x->code, uspi_at_origin(x, 2 * half), path->mode, x->question.low);
 }
 
 /* Returns where the next case of the remembered jump may begin, relative to the origin, or INT32_MIN. The cases of a
