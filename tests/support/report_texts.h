@@ -554,8 +554,8 @@ static const struct text apple_texts[] = {
      "[230]                                      0x0000000180000000 /Applications/App.app/libbass.dylib\n"
      "[  0] 0x0000000180000200 /Applications/App.app/Other\n",
      2, 0},
-    /* lldb: functions without a name. The last line is another tool's. */
-    {"lldb",
+    /* lldb: functions without a name. The last line is another tool's, whose format is the text's. */
+    {"apple",
      "  * frame #0: 0x0000000100000100 App\n"
      "-> frame #1: 0x0000000100000200 App\n"
      "    frame #2: 0x0000000100000300 App + 768\n"
