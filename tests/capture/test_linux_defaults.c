@@ -267,7 +267,9 @@ static void use_everything(void) {
     if (usp_prepare(&options) != USP_OK) _exit(3);
     if (pthread_create(&s.pthread, NULL, stand, &s) != 0) _exit(4);
     while (atomic_load(&s.there) == 0) usleep(100);
-    if (capture(&s.thread, &stack) != USP_OK) _exit(5);
+    const int status = capture(&s.thread, &stack);
+    if (status != USP_OK) fprintf(stderr, "a capture in the child: %s\n", usp_status_string(status));
+    if (status != USP_OK) _exit(5);
     if (stack.stop != USP_STOP_ROOT || FRAMES_IN(&stack, stand_deep) != 6) _exit(6);
     int nowhere = open("/dev/null", O_WRONLY);
     if (usp_print_stack(nowhere) != USP_OK) _exit(7);
