@@ -294,7 +294,11 @@ START_TEST(threads_end_while_they_are_asked) {
         for (int k = 0; k < 10000 && *(volatile uint64_t *)&thread.id == 0; k++) sched_yield();
         if (thread.id != 0) {
             int status = capture(&thread, &stack);
-            ck_assert_msg(status == USP_OK || status == USP_ERROR_NO_THREAD, "%s", usp_status_string(status));
+            /* An ending thread blocks all signals. An emulated machine whose host is busy counts the time that it lacks as
+             * the thread's own. */
+            const bool is_slow = is_on_emulated_kernel() && status == USP_ERROR_TIMEOUT;
+            ck_assert_msg(status == USP_OK || status == USP_ERROR_NO_THREAD || is_slow, "%s",
+                          usp_status_string(status));
             there += status == USP_OK;
             gone += status != USP_OK;
         }
