@@ -22,7 +22,7 @@
 #define USPI_CRASH_PAGE     1024u
 #define USPI_CRASH_RULES    1024u
 #define USPI_CRASH_RESERVED 262144u /* bytes that a report has on the disk beforehand */
-#define USPI_CRASH_LEAST    4096u   /* the same if there is no room for more */
+#define USPI_CRASH_LEAST    4096u   /* the same where more does not fit */
 
 /* How often a writer of an entry, or its reader at the crash, tries again while another thread writes it. */
 #define USPI_CRASH_TRIES 1000u

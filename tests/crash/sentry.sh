@@ -11,13 +11,7 @@ check() {
     fail "$1: the event is wrong"
 }
 for way in segv workers noted overflow thrown assert raise deaf deadlock mach; do
-  if [[ $way == mach ]]; then
-    crash segv
-    python3 "$top/tests/crash/mach.py" "$raw" mach.raw 2
-    raw=mach.raw
-  else
-    crash "$way"
-  fi
+  crash "$way" 2
   for flags in "" --no-symbols; do
     # shellcheck disable=SC2086 # words on purpose
     run $status stack --json $flags "$raw"

@@ -10,7 +10,7 @@ Two frames are equal if both have the same name, with these exceptions:
   in the recording, unspool does not name them, and they are one kind. So are those of the kernel's modules.
 - Stubs for calls to libraries are one kind. A place in an image that has no name there: the image must be the same.
 - Where a chain of frame records ends, or leads through zeros, the kernel writes the address 0. perf prints it; no
-  function is there, so it is no frame of unspool.
+  function is there, so unspool has no frame for it.
 - In stacks that do not go through main, addresses outside all functions are one kind. The loader's code has no frame
   pointers, so the kernel finds other words in their place.
 

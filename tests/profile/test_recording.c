@@ -680,6 +680,24 @@ static void write_kernel_list(const char *text) {
     fclose(file);
 }
 
+/* Reads a recording with one sample at a pc of the kernel, which has `size` bytes of code. */
+static void read_kernel_sample(struct reading *r, uint64_t size, uint64_t pc,
+                               int (*sample)(void *, const struct usp_recording_sample *)) {
+    const uint64_t chain[] = {CHAIN_KERNEL, pc};
+    struct perf_file file = plain_file();
+    char error[64];
+    put_mmap(&file.records, MISC_KERNEL, UINT32_MAX, 0xffffffff81000000, size, "[kernel.kallsyms]_text", 0);
+    put_chain(&file.records, MISC_KERNEL, 7, 7, NS, chain, 2);
+    put_build_id(&file.build_ids, MISC_KERNEL | MISC_SIZE, ID, 20, "[kernel.kallsyms]");
+    struct builder bytes = make_file(&file);
+    *r = begin_reading(&bytes);
+    r->options.sample = sample;
+    r->options.context = r;
+    ck_assert_int_eq(usp_recording_read(&r->options, &r->info, error, sizeof error), USP_OK);
+    ck_assert_uint_eq(r->count, 1);
+    builder_free(&bytes);
+}
+
 /* Names the innermost frame. */
 static int see_name(void *context, const struct usp_recording_sample *sample) {
     struct reading *r = context;
@@ -716,21 +734,10 @@ START_TEST(test_kernel_names) {
         {0, 0xffffffff81000300, "third"}, {1, 0xffffffff81000104, "first"}, {1, 0xffffffff81000204, "second"},
         {2, 0xffffffff81000100, "none"},  {3, 0xffffffff81000100, "none"},
     };
-    const uint64_t chain[] = {CHAIN_KERNEL, cases[_i].pc};
-    struct perf_file file = plain_file();
+    struct reading r;
     write_kernel_list(lists[cases[_i].list]);
-    put_mmap(&file.records, MISC_KERNEL, UINT32_MAX, 0xffffffff81000000, 0x100000, "[kernel.kallsyms]_text", 0);
-    put_chain(&file.records, MISC_KERNEL, 7, 7, NS, chain, 2);
-    put_build_id(&file.build_ids, MISC_KERNEL | MISC_SIZE, ID, 20, "[kernel.kallsyms]");
-    struct builder bytes = make_file(&file);
-    struct reading r = begin_reading(&bytes);
-    r.options.sample = see_name;
-    r.options.context = &r;
-    char error[64];
-    ck_assert_int_eq(usp_recording_read(&r.options, &r.info, error, sizeof error), USP_OK);
-    ck_assert_uint_eq(r.count, 1);
+    read_kernel_sample(&r, 0x100000, cases[_i].pc, see_name);
     ck_assert_str_eq(r.error, cases[_i].name);
-    builder_free(&bytes);
 }
 END_TEST
 
@@ -773,20 +780,9 @@ static int see_all_names(void *context, const struct usp_recording_sample *sampl
 
 /* A long list is searched, not read, until many addresses were asked for: the names are those of the whole list. */
 START_TEST(test_long_kernel_list) {
-    static const uint64_t chain[] = {CHAIN_KERNEL, 0xffffffff81000100};
-    struct perf_file file = plain_file();
+    struct reading r;
     write_long_list();
-    put_mmap(&file.records, MISC_KERNEL, UINT32_MAX, 0xffffffff81000000, 0x1000000, "[kernel.kallsyms]_text", 0);
-    put_chain(&file.records, MISC_KERNEL, 7, 7, NS, chain, 2);
-    put_build_id(&file.build_ids, MISC_KERNEL | MISC_SIZE, ID, 20, "[kernel.kallsyms]");
-    struct builder bytes = make_file(&file);
-    struct reading r = begin_reading(&bytes);
-    r.options.sample = see_all_names;
-    r.options.context = &r;
-    char error[64];
-    ck_assert_int_eq(usp_recording_read(&r.options, &r.info, error, sizeof error), USP_OK);
-    ck_assert_uint_eq(r.count, 1);
-    builder_free(&bytes);
+    read_kernel_sample(&r, 0x1000000, 0xffffffff81000100, see_all_names);
 }
 END_TEST
 
