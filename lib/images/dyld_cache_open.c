@@ -4,23 +4,20 @@
 #include "lib/images/dyld_cache_set.h"
 
 #include "lib/base/array.h"
-#include "lib/object/macho_symbols.h"
-
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define DEVELOPMENT ".development"
 
-/* A limit for the number of images; caches of 2026 have fewer than 4,000. */
-#define IMAGES_MAX 65536u
+/* A limit for the length of an image's path. */
+#define PATH_MOST 1024u
 
-/* A limit for the length of an image's path, and of all paths together. */
-#define PATH_MOST  1024
-#define PATHS_MOST ((size_t)16 << 20)
-
-static const uint8_t no_uuid[16];
+/* Limits for the load commands of one image in bytes, and of all that are read to find sizes that a list lacks. */
+#define COMMANDS_MAX     ((uint64_t)1 << 20)
+#define ALL_COMMANDS_MAX ((uint64_t)64 << 20)
 
 struct opening {
     struct usp_dyld_caches *set;
@@ -31,7 +28,12 @@ struct opening {
     bool is_there; /* the set has the cache */
 };
 
-static void send_note(const struct opening *opening, const char *text) {
+USPI_PRINTF(2, 3) static void send_note(const struct opening *opening, const char *format, ...) {
+    char text[USPI_ERROR_TEXT];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
     if (opening->note != NULL) opening->note(opening->context, text);
 }
 
@@ -118,7 +120,6 @@ static bool has_bytes(const struct uspi_dyld_mapping *mapping) {
 
 /* Sends one note if the file lacks bytes of its mappings. */
 static void check_size(const struct opening *opening, struct uspi_dyld_file *file) {
-    char text[USPI_ERROR_TEXT];
     const uint64_t size = uspi_file_bytes(file->file).size;
     uint64_t needed = 0;
     for (uint32_t i = 0; i < file->header.mapping_count; i++) {
@@ -128,14 +129,12 @@ static void check_size(const struct opening *opening, struct uspi_dyld_file *fil
     }
     file->is_cut = needed > size;
     if (!file->is_cut) return;
-    snprintf(text, sizeof text, "%s: cut: its mappings need %" PRIu64 " bytes, the file has %" PRIu64,
-             uspi_file_path(file->file), needed, size);
-    send_note(opening, text);
+    send_note(opening, "%s: cut: its mappings need %" PRIu64 " bytes, the file has %" PRIu64,
+              uspi_file_path(file->file), needed, size);
 }
 
 /* Adds a file's mappings, as far as the file has their bytes. */
 static int add_mappings(const struct opening *opening, struct uspi_dyld_file *file, uint32_t number) {
-    char text[USPI_ERROR_TEXT];
     const uint64_t size = uspi_file_bytes(file->file).size;
     check_size(opening, file);
     for (uint32_t i = 0; i < file->header.mapping_count; i++) {
@@ -149,14 +148,13 @@ static int add_mappings(const struct opening *opening, struct uspi_dyld_file *fi
         }
         if (range.size == 0) continue;
         if (overlaps(opening->cache, &range)) {
-            snprintf(text, sizeof text, "%s: its mapping %u overlaps another one and is left out",
-                     uspi_file_path(file->file), (unsigned)i);
-            send_note(opening, text);
+            send_note(opening, "%s: its mapping %u overlaps another one and is left out", uspi_file_path(file->file),
+                      (unsigned)i);
             continue;
         }
         if (!add_range(opening->cache, &range)) return USP_ERROR_NO_MEMORY;
         const int status = uspi_dyld_slide(&file->header, mapping, &file->slides[i], &error);
-        if (status != USP_OK && !file->is_cut) send_note(opening, error.text);
+        if (status != USP_OK && !file->is_cut) send_note(opening, "%s", error.text);
         /* Pages are decoded while they are read, so the slide information does not come through them. */
         file->slides[i].info.source = uspi_file_bytes(file->file).source;
     }
@@ -171,10 +169,10 @@ static char *path_of(const struct uspi_dyld_cache *cache, size_t length, const c
     return path;
 }
 
-/* Opens the file with a suffix and a UUID. A main file for development has further files without that ending; its numbered
+/* Tries the paths that the file with a suffix and a UUID can have. A main file for development has further files without that ending; its numbered
  * ones have it, since files of the other cache may lie beside them (dyld common/ProcessAtlas.cpp). */
-static int open_further(const struct opening *opening, const char *suffix, const uint8_t uuid[16],
-                        struct uspi_dyld_file **file, struct uspi_error *error) {
+static int try_paths(const struct opening *opening, const char *suffix, const uint8_t uuid[16],
+                     struct uspi_dyld_file **file, struct uspi_error *error) {
     const struct uspi_dyld_cache *cache = opening->cache;
     const size_t all = strlen(cache->path), ending = sizeof DEVELOPMENT - 1;
     const bool is_development = all > ending && strcmp(cache->path + all - ending, DEVELOPMENT) == 0;
@@ -196,7 +194,26 @@ static int open_further(const struct opening *opening, const char *suffix, const
     return status;
 }
 
-/* Opens the files that the main one lists. One that cannot be used is left out with a note. */
+/* Adds the file with a suffix and a UUID, with *number its index. One that cannot be used is left out with a note. status:
+ * of finding out the suffix, with *error its message. Returns USP_OK or USP_ERROR_NO_MEMORY. */
+static int add_further(const struct opening *opening, int status, const char *suffix, const uint8_t uuid[16],
+                       struct uspi_error *error, int32_t *number) {
+    struct uspi_dyld_cache *cache = opening->cache;
+    struct uspi_dyld_file *file;
+    *number = -1;
+    if (status == USP_OK) status = try_paths(opening, suffix, uuid, &file, error);
+    if (status == USP_ERROR_NO_MEMORY) return status;
+    if (status != USP_OK) {
+        send_note(opening, "%s", error->text);
+        cache->missing_count++;
+        return USP_OK;
+    }
+    *number = (int32_t)cache->file_count;
+    cache->files[cache->file_count++] = file;
+    return USP_OK;
+}
+
+/* Opens the files that the main one lists. */
 static int open_parts(const struct opening *opening) {
     struct uspi_dyld_cache *cache = opening->cache;
     const struct uspi_dyld_header *header = &cache->files[0]->header;
@@ -206,21 +223,15 @@ static int open_parts(const struct opening *opening) {
     if (count < header->files.count) {
         (void)uspi_bytes_error(&error, header->bytes, header->files.offset, USP_ERROR_FORMAT,
                                "%" PRIu64 " further files; %" PRIu64 " are used", header->files.count, count);
-        send_note(opening, error.text);
+        send_note(opening, "%s", error.text);
     }
     for (uint64_t i = 0; i < count; i++) {
         struct uspi_dyld_part part;
-        struct uspi_dyld_file *file;
+        int32_t number;
         int status = uspi_dyld_part(header, i, &part, &error);
-        if (status == USP_OK) status = open_further(opening, part.suffix, part.uuid, &file, &error);
-        if (status == USP_ERROR_NO_MEMORY) return status;
-        if (status != USP_OK) {
-            send_note(opening, error.text);
-            cache->missing_count++;
-            continue;
-        }
-        cache->files[cache->file_count++] = file;
-        if (add_mappings(opening, file, cache->file_count - 1) != USP_OK) return USP_ERROR_NO_MEMORY;
+        status = add_further(opening, status, part.suffix, part.uuid, &error, &number);
+        if (status == USP_OK && number >= 0) status = add_mappings(opening, cache->files[number], (uint32_t)number);
+        if (status != USP_OK) return status;
     }
     return USP_OK;
 }
@@ -229,20 +240,14 @@ static int open_parts(const struct opening *opening) {
 static int open_symbols(const struct opening *opening) {
     struct uspi_dyld_cache *cache = opening->cache;
     const struct uspi_dyld_header *header = &cache->files[0]->header;
-    struct uspi_dyld_file *file;
     struct uspi_error error = {.text = ""};
-    cache->symbols = header->locals_offset != 0 ? 0 : -1;
-    if (memcmp(header->symbols_uuid, no_uuid, sizeof no_uuid) == 0) return USP_OK;
-    int status = open_further(opening, ".symbols", header->symbols_uuid, &file, &error);
-    if (status == USP_ERROR_NO_MEMORY) return status;
-    if (status != USP_OK) {
-        send_note(opening, error.text);
-        cache->missing_count++;
-        return USP_OK;
+    int32_t number = -1;
+    int status = USP_OK;
+    if (uspi_dyld_is_uuid(header->symbols_uuid)) {
+        status = add_further(opening, USP_OK, ".symbols", header->symbols_uuid, &error, &number);
     }
-    cache->symbols = (int32_t)cache->file_count;
-    cache->files[cache->file_count++] = file;
-    return USP_OK;
+    cache->symbols = number < 0 && header->locals_offset != 0 ? 0 : number;
+    return status;
 }
 
 /* ---- images ---- */
@@ -255,17 +260,27 @@ static int by_address(const void *a, const void *b) {
     return (x->path > y->path) - (x->path < y->path);
 }
 
-/* Reads what the list of an old cache lacks from the image itself. */
-static void read_image(const struct uspi_dyld_cache *cache, struct uspi_dyld_member *member) {
+int uspi_dyld_open_member(const struct uspi_dyld_cache *cache, const struct uspi_dyld_member *member,
+                          struct uspi_macho *macho, struct uspi_error *error) {
+    const struct uspi_bytes there = uspi_bytes_at(&cache->source, member->address);
+    int status = uspi_macho_open(macho, there, error);
+    if (status != USP_OK || macho->commands.size <= COMMANDS_MAX) return status;
+    return uspi_bytes_error(error, there, 0, USP_ERROR_FORMAT, "%" PRIu64 " bytes of load commands",
+                            macho->commands.size);
+}
+
+/* Reads what the list of an old cache lacks from the image itself. *read: how many bytes of load commands were read. */
+static void read_image(const struct uspi_dyld_cache *cache, struct uspi_dyld_member *member, uint64_t *read) {
     struct uspi_macho macho;
     struct uspi_macho_extent extent;
-    if (uspi_macho_open(&macho, uspi_bytes_at(&cache->source, member->address), NULL) != USP_OK) return;
+    if (*read > ALL_COMMANDS_MAX || uspi_dyld_open_member(cache, member, &macho, NULL) != USP_OK) return;
+    *read += macho.commands.size;
     if (uspi_macho_uuid(&macho, member->uuid, NULL) != USP_OK) memset(member->uuid, 0, sizeof member->uuid);
     if (uspi_macho_extent(&macho, &extent, NULL) != USP_OK || extent.text_high < member->address) return;
     member->text_size = extent.text_high - member->address;
 }
 
-/* Reads the paths and the list. *used: how much of cache->paths is in use. */
+/* Reads entry i of the list, and its path. *used: how much of cache->paths is in use. */
 static int read_member(const struct uspi_dyld_cache *cache, uint64_t i, size_t *used, struct uspi_dyld_member *member,
                        struct uspi_error *error) {
     const struct uspi_dyld_header *header = &cache->files[0]->header;
@@ -278,7 +293,6 @@ static int read_member(const struct uspi_dyld_cache *cache, uint64_t i, size_t *
     *used += strlen(path) + 1;
     *member = (struct uspi_dyld_member){.address = image.address, .text_size = image.text_size, .path = path};
     memcpy(member->uuid, image.uuid, sizeof member->uuid);
-    if (image.text_size == 0) read_image(cache, member);
     return USP_OK;
 }
 
@@ -324,6 +338,7 @@ static void add_all_stubs(struct uspi_dyld_cache *cache) {
 
 /* Drops aliases, and cuts images where the next one begins. */
 static void tidy(struct uspi_dyld_cache *cache) {
+    uint64_t read = 0;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < cache->member_count; i++) {
         if (kept > 0 && cache->members[kept - 1].address == cache->members[i].address) {
@@ -335,6 +350,7 @@ static void tidy(struct uspi_dyld_cache *cache) {
     cache->member_count = kept;
     for (uint32_t i = 0; i < kept; i++) {
         struct uspi_dyld_member *member = &cache->members[i];
+        if (member->text_size == 0) read_image(cache, member, &read);
         const uint64_t most = (i + 1 < kept ? cache->members[i + 1].address : UINT64_MAX) - member->address;
         if (member->text_size > most) member->text_size = most;
     }
@@ -344,7 +360,7 @@ static int read_members(const struct opening *opening) {
     struct uspi_dyld_cache *cache = opening->cache;
     const uint64_t count = uspi_dyld_image_count(&cache->files[0]->header);
     size_t used = 0;
-    if (count == 0 || count > IMAGES_MAX) {
+    if (count == 0 || count > USPI_DYLD_IMAGES) {
         return uspi_error_set(opening->error, USP_ERROR_FORMAT, "%s: %s", cache->path,
                               count == 0 ? "a part of a cache, or a cache without images: give the main file"
                                          : "too many images");
@@ -353,12 +369,11 @@ static int read_members(const struct opening *opening) {
     cache->members = calloc(all, sizeof *cache->members);
     cache->by_uuid = calloc(all, sizeof(const struct uspi_dyld_member *));
     /* Most of the room for paths is never touched. */
-    const size_t room = (size_t)count * PATH_MOST < PATHS_MOST ? (size_t)count * PATH_MOST : PATHS_MOST;
-    cache->paths = malloc(room);
+    cache->paths = malloc((size_t)count * PATH_MOST);
     if (cache->members == NULL || cache->by_uuid == NULL || cache->paths == NULL) {
         return out_of_memory(cache->path, opening->error);
     }
-    for (uint64_t i = 0; i < count && room - used >= PATH_MOST; i++) {
+    for (uint64_t i = 0; i < count; i++) {
         int status = read_member(cache, i, &used, &cache->members[cache->member_count], opening->error);
         if (status != USP_OK) return status;
         cache->member_count++;
@@ -380,14 +395,14 @@ static void check_symbols(const struct opening *opening) {
     struct uspi_error error = {.text = ""};
     if (cache->symbols < 0 || cache->files[cache->symbols]->is_cut) return;
     const struct uspi_dyld_header *header = &cache->files[cache->symbols]->header;
-    if (uspi_dyld_check_locals(header, cache->wide, &error) != USP_OK) send_note(opening, error.text);
+    if (uspi_dyld_check_locals(header, cache->wide, &error) != USP_OK) send_note(opening, "%s", error.text);
 }
 
 /* The magic does not tell the processor of every cache; the images do. */
 static void find_processor(struct uspi_dyld_cache *cache) {
     for (uint32_t i = 0; i < cache->member_count && cache->arch == USP_ARCH_NONE; i++) {
         struct uspi_macho macho;
-        if (uspi_macho_open(&macho, uspi_bytes_at(&cache->source, cache->members[i].address), NULL) != USP_OK) continue;
+        if (uspi_dyld_open_member(cache, &cache->members[i], &macho, NULL) != USP_OK) continue;
         cache->arch = macho.arch;
         cache->variant = macho.variant;
         cache->wide = macho.wide;
@@ -411,7 +426,7 @@ static usp_addr find_old_options(const struct uspi_dyld_cache *cache) {
     uint8_t raw[4];
     for (uint32_t i = 0; i < cache->member_count; i++) {
         if (strcmp(cache->members[i].path, LIBOBJC) != 0) continue;
-        if (uspi_macho_open(&macho, uspi_bytes_at(&cache->source, cache->members[i].address), NULL) != USP_OK) return 0;
+        if (uspi_dyld_open_member(cache, &cache->members[i], &macho, NULL) != USP_OK) return 0;
         if (uspi_macho_find_section(&macho, OPTIONS_SECTION, &section, NULL) != USP_OK) return 0;
         if (uspi_dyld_read((void *)(uintptr_t)cache, section.address, raw, sizeof raw) != USP_OK) return 0;
         const uint32_t version = uspi_le32(raw);
@@ -433,8 +448,13 @@ static void find_selectors(struct uspi_dyld_cache *cache) {
 
 /* ---- opening ---- */
 
+bool uspi_dyld_is_uuid(const uint8_t uuid[16]) {
+    static const uint8_t none[16];
+    return memcmp(uuid, none, sizeof none) != 0;
+}
+
 const struct uspi_dyld_cache *uspi_dyld_cache_of(const struct usp_dyld_caches *caches, const uint8_t uuid[16]) {
-    if (memcmp(uuid, no_uuid, sizeof no_uuid) == 0) return NULL;
+    if (!uspi_dyld_is_uuid(uuid)) return NULL;
     for (size_t i = 0; i < caches->count; i++) {
         if (memcmp(caches->caches[i]->files[0]->header.uuid, uuid, 16) == 0) return caches->caches[i];
     }

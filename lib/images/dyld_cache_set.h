@@ -6,6 +6,7 @@
 
 #include "lib/images/file.h"
 #include "lib/object/dyld_cache.h"
+#include "lib/object/macho.h"
 
 #include <unspool/dyld_caches.h>
 
@@ -83,6 +84,14 @@ const struct uspi_dyld_range *uspi_dyld_range_at(const struct uspi_dyld_cache *c
 
 /* Returns the image or the range of stubs whose text holds an address, or NULL. */
 const struct uspi_dyld_member *uspi_dyld_member_at(const struct uspi_dyld_cache *cache, usp_addr address);
+
+/* Opens the Mach-O header of an image in the cache. USP_ERROR_FORMAT when it has too many bytes of load commands; otherwise
+ * as uspi_macho_open. */
+int uspi_dyld_open_member(const struct uspi_dyld_cache *cache, const struct uspi_dyld_member *member,
+                          struct uspi_macho *macho, struct uspi_error *error);
+
+/* Returns whether a UUID is one: not all zeros. */
+bool uspi_dyld_is_uuid(const uint8_t uuid[16]);
 
 /* Finds a cache by its own UUID. Returns NULL when there is none, and for a UUID of zeros. */
 const struct uspi_dyld_cache *uspi_dyld_cache_of(const struct usp_dyld_caches *caches, const uint8_t uuid[16]);

@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const uint8_t no_uuid[16];
-
 int usp_dyld_caches_create(struct usp_dyld_caches **caches) {
     if (caches == NULL) return USP_ERROR_ARGUMENT;
     struct usp_dyld_caches *made = *caches = calloc(1, sizeof *made);
@@ -115,7 +113,7 @@ static struct usp_image describe(const struct uspi_dyld_cache *cache, const stru
                               .arch = cache->arch,
                               .variant = cache->variant,
                               .flags = USP_IMAGE_MACHO};
-    if (memcmp(member->uuid, no_uuid, sizeof no_uuid) != 0) {
+    if (uspi_dyld_is_uuid(member->uuid)) {
         memcpy(image.build_id, member->uuid, sizeof member->uuid);
         image.build_id_size = sizeof member->uuid;
     }
@@ -141,7 +139,7 @@ int usp_dyld_caches_list(const struct usp_dyld_caches *caches, size_t i, uint32_
 
 bool uspi_dyld_find(const struct usp_dyld_caches *caches, const uint8_t uuid[16], const struct uspi_dyld_cache **cache,
                     const struct uspi_dyld_member **member) {
-    if (memcmp(uuid, no_uuid, sizeof no_uuid) == 0) return false;
+    if (!uspi_dyld_is_uuid(uuid)) return false;
     for (size_t i = 0; i < caches->count; i++) {
         const struct uspi_dyld_cache *own = caches->caches[i];
         uint32_t k;

@@ -8,20 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Limits: the load commands of one image, the bytes of one segment, and of all. */
-#define COMMANDS_MAX  ((uint64_t)1 << 20)
+/* Limits: the bytes of one segment, and of all. */
 #define SEGMENT_MAX   ((uint64_t)1 << 30)
 #define FILE_SIZE_MAX ((uint64_t)2 << 30)
 #define SEGMENTS_MAX  64
 
 #define ALIGNMENT UINT64_C(0x4000)
-
-#define HEADER_32  28
-#define HEADER_64  32
-#define SEGMENT_32 56
-#define SEGMENT_64 72
-#define SECTION_32 68
-#define SECTION_64 80
 
 /* Section types without bytes in the file: zerofill, large zerofill, thread-local zerofill. */
 #define S_ZEROFILL              0x1
@@ -29,16 +21,18 @@
 #define S_THREAD_LOCAL_ZEROFILL 0x12
 
 /* Returns whether a command refers to data in the shared __LINKEDIT that the image does not keep: a code signature, split
- * information, a table of data in code, requirements, optimization hints, fixups (dyld removes most of them). */
+ * information, a table of data in code, requirements, optimization hints, atoms, variants of functions, libraries that
+ * are loaded later, fixups (dyld removes most of them). */
 static bool is_dropped(uint32_t kind) {
     return kind == 0x1d || kind == 0x1e || kind == 0x21 || kind == 0x29 || (kind >= 0x2b && kind <= 0x2e) ||
-           kind == USPI_LC_DYLD_CHAINED_FIXUPS;
+           (kind >= 0x36 && kind <= 0x38) || kind == 0x3a || kind == USPI_LC_DYLD_CHAINED_FIXUPS;
 }
 
-/* A part of the made file: bytes of the cache at an address. */
+/* A part of the made file. */
 struct part {
     uint64_t offset, size;
-    usp_addr address;
+    usp_addr address;     /* of its bytes in the cache */
+    const uint8_t *bytes; /* NULL: these */
 };
 
 struct image {
@@ -46,13 +40,12 @@ struct image {
     uint8_t *original; /* a copy of the header and the load commands, which the file may change meanwhile */
     struct uspi_source original_source;
     struct uspi_pointers pointers;
-    struct part parts[SEGMENTS_MAX]; /* by offset */
+    struct part parts[SEGMENTS_MAX + 2]; /* the segments by offset; the header with the commands; __LINKEDIT */
     uint32_t part_count;
     uint8_t *commands; /* the Mach-O header and the load commands, which replace those of the cache */
     size_t command_size;
     uint64_t linkedit_offset, size; /* of the made file */
     struct uspi_dyld_linkedit linkedit;
-    const uint8_t *tables; /* the bytes of the made __LINKEDIT: linkedit.bytes, or in the file's own memory */
 };
 
 static void close_image(void *context) {
@@ -65,13 +58,6 @@ static void close_image(void *context) {
 
 /* ---- reading ---- */
 
-/* Copies the bytes of a piece of memory that a read of the made file touches. */
-static void copy_overlap(const uint8_t *from, uint64_t offset, size_t size, uint64_t at, uint8_t *to, size_t n) {
-    const uint64_t low = at > offset ? at : offset, end = at + n, own_end = offset + size;
-    const uint64_t high = end < own_end ? end : own_end;
-    if (low < high) memcpy(to + (size_t)(low - at), from + (size_t)(low - offset), (size_t)(high - low));
-}
-
 /* The `read` of the made file. What no part has is zero. */
 static int read_image(void *context, uint64_t at, void *to, size_t n) {
     const struct image *image = context;
@@ -83,22 +69,22 @@ static int read_image(void *context, uint64_t at, void *to, size_t n) {
         const uint64_t low = at > part->offset ? at : part->offset, part_end = part->offset + part->size;
         const uint64_t high = at + n < part_end ? at + n : part_end;
         if (low >= high) continue;
-        int status = uspi_dyld_read((void *)(uintptr_t)image->source.cache, part->address + (low - part->offset),
-                                    bytes + (size_t)(low - at), (size_t)(high - low));
+        const uint64_t inside = low - part->offset;
+        uint8_t *there = bytes + (size_t)(low - at);
+        if (part->bytes != NULL) {
+            memcpy(there, part->bytes + (size_t)inside, (size_t)(high - low));
+            continue;
+        }
+        int status =
+            uspi_dyld_read((void *)(uintptr_t)image->source.cache, part->address + inside, there, (size_t)(high - low));
         if (status != USP_OK) return status;
     }
-    copy_overlap(image->commands, 0, image->command_size, at, bytes, n);
-    copy_overlap(image->tables, image->linkedit_offset, image->linkedit.size, at, bytes, n);
     return USP_OK;
 }
 
 /* ---- load commands ---- */
 
-static void put_word(uint8_t *to, uint64_t value, bool wide) {
-    for (unsigned i = 0; i < (wide ? 8u : 4u); i++) to[i] = (uint8_t)(value >> 8 * i);
-}
-
-static void put_32(uint8_t *to, uint64_t value) { put_word(to, value, false); }
+static void put_32(uint8_t *to, uint64_t value) { uspi_store_le32(to, (uint32_t)value); }
 
 /* Writes where a table lies in the made file. */
 static void put_piece(const struct image *image, uint8_t *to, const struct uspi_dyld_piece *piece) {
@@ -107,16 +93,15 @@ static void put_piece(const struct image *image, uint8_t *to, const struct uspi_
 }
 
 /* Sets the file offsets of a segment's sections. */
-static void place_sections(uint8_t *command, bool wide, usp_addr address, uint64_t offset, uint64_t size) {
-    const uint32_t count = uspi_le32(command + (wide ? 64 : 48));
-    const size_t each = wide ? SECTION_64 : SECTION_32, word = wide ? 8 : 4;
-    uint8_t *section = command + (wide ? SEGMENT_64 : SEGMENT_32);
-    for (uint32_t i = 0; i < count; i++, section += each) {
-        uint8_t *rest = section + 32 + 2 * word;
-        const uint64_t inside = uspi_le(section + 32, (unsigned)word) - address;
+static void place_sections(uint8_t *command, const struct uspi_macho_sizes *sizes, const struct part *part,
+                           uint32_t count) {
+    uint8_t *section = command + sizes->segment;
+    for (uint32_t i = 0; i < count; i++, section += sizes->section) {
+        uint8_t *rest = section + 32 + 2 * sizes->word;
+        const uint64_t inside = uspi_le(section + 32, sizes->word) - part->address;
         const uint32_t type = uspi_le32(rest + 16) & USPI_S_TYPE;
         const bool is_empty = type == S_ZEROFILL || type == S_GB_ZEROFILL || type == S_THREAD_LOCAL_ZEROFILL;
-        put_32(rest, !is_empty && inside < size ? offset + inside : 0);
+        put_32(rest, !is_empty && inside < part->size ? part->offset + inside : 0);
         /* Relocations are not kept. */
         put_32(rest + 8, 0);
         put_32(rest + 12, 0);
@@ -137,8 +122,7 @@ static bool overlaps(const struct image *image, usp_addr address, uint64_t size)
 /* Gives a segment its place in the made file. Of one whose file is missing, no bytes are there. */
 static int place_segment(struct image *image, const struct uspi_macho_command *command, uint8_t *raw,
                          struct uspi_error *error) {
-    const bool wide = image->source.macho.wide;
-    const size_t word = wide ? 8 : 4;
+    const struct uspi_macho_sizes sizes = uspi_macho_sizes(image->source.macho.wide);
     struct uspi_macho_segment segment;
     int status = uspi_macho_segment(command, &segment, error);
     if (status != USP_OK) return status;
@@ -156,10 +140,11 @@ static int place_segment(struct image *image, const struct uspi_macho_command *c
         return uspi_bytes_error(error, command->bytes, 0, USP_ERROR_FORMAT, "segment %s cannot be placed",
                                 segment.name);
     }
-    image->parts[image->part_count++] = (struct part){image->size, size, segment.address};
-    put_word(raw + 24 + 2 * word, image->size, wide);
-    put_word(raw + 24 + 3 * word, size, wide);
-    place_sections(raw, wide, segment.address, image->size, size);
+    struct part *part = &image->parts[image->part_count++];
+    *part = (struct part){.offset = image->size, .size = size, .address = segment.address};
+    uspi_store_le(raw + 24 + 2 * sizes.word, part->offset, sizes.word);
+    uspi_store_le(raw + 24 + 3 * sizes.word, size, sizes.word);
+    place_sections(raw, &sizes, part, segment.section_count);
     image->size = (image->size + size + ALIGNMENT - 1) & ~(ALIGNMENT - 1);
     return USP_OK;
 }
@@ -167,18 +152,13 @@ static int place_segment(struct image *image, const struct uspi_macho_command *c
 /* Reads the header and the load commands. */
 static int read_commands(struct image *image, struct uspi_error *error) {
     const struct uspi_dyld_cache *cache = image->source.cache;
-    const struct uspi_bytes there = uspi_bytes_at(&cache->source, image->source.member->address);
     struct uspi_macho macho;
-    int status = uspi_macho_open(&macho, there, error);
+    int status = uspi_dyld_open_member(cache, image->source.member, &macho, error);
     if (status != USP_OK) return status;
-    if (macho.commands.size > COMMANDS_MAX) {
-        return uspi_bytes_error(error, there, 0, USP_ERROR_FORMAT, "%llu bytes of load commands",
-                                (unsigned long long)macho.commands.size);
-    }
-    const size_t size = (macho.wide ? HEADER_64 : HEADER_32) + (size_t)macho.commands.size;
+    const size_t size = uspi_macho_sizes(macho.wide).header + (size_t)macho.commands.size;
     image->original = malloc(size);
     if (image->original == NULL) return USP_ERROR_NO_MEMORY;
-    status = uspi_bytes_read(there, 0, image->original, size, "load commands", error);
+    status = uspi_bytes_read(macho.bytes, 0, image->original, size, "load commands", error);
     image->original_source = (struct uspi_source){.name = cache->path, .base = image->original};
     const struct uspi_bytes copy = {&image->original_source, 0, size};
     return status == USP_OK ? uspi_macho_open(&image->source.macho, copy, error) : status;
@@ -187,7 +167,7 @@ static int read_commands(struct image *image, struct uspi_error *error) {
 /* Copies the header and the commands that are kept, and places the segments. */
 static int copy_commands(struct image *image, struct uspi_error *error) {
     const struct uspi_macho *macho = &image->source.macho;
-    const size_t header = macho->wide ? HEADER_64 : HEADER_32;
+    const size_t header = uspi_macho_sizes(macho->wide).header;
     struct uspi_macho_cursor cursor = {0};
     struct uspi_macho_command command;
     uint32_t count = 0;
@@ -216,12 +196,12 @@ static int copy_commands(struct image *image, struct uspi_error *error) {
 /* ---- the commands of the made __LINKEDIT ---- */
 
 static void place_linkedit(const struct image *image, uint8_t *command, size_t size) {
-    const bool wide = image->source.macho.wide;
-    const size_t word = wide ? 8 : 4;
-    if (size < (wide ? SEGMENT_64 : SEGMENT_32) || memcmp(command + 8, "__LINKEDIT", sizeof "__LINKEDIT") != 0) return;
-    put_word(command + 24 + word, (image->linkedit.size + ALIGNMENT - 1) & ~(ALIGNMENT - 1), wide);
-    put_word(command + 24 + 2 * word, image->linkedit_offset, wide);
-    put_word(command + 24 + 3 * word, image->linkedit.size, wide);
+    const struct uspi_macho_sizes sizes = uspi_macho_sizes(image->source.macho.wide);
+    const unsigned word = sizes.word;
+    if (size < sizes.segment || memcmp(command + 8, "__LINKEDIT", sizeof "__LINKEDIT") != 0) return;
+    uspi_store_le(command + 24 + word, (image->linkedit.size + ALIGNMENT - 1) & ~(ALIGNMENT - 1), word);
+    uspi_store_le(command + 24 + 2 * word, image->linkedit_offset, word);
+    uspi_store_le(command + 24 + 3 * word, image->linkedit.size, word);
 }
 
 static void place_symbols(const struct image *image, uint8_t *command) {
@@ -245,9 +225,8 @@ static void place_dynamic_symbols(const struct image *image, uint8_t *command) {
 
 /* Writes the places of the tables into the copied commands, which uspi_macho_next has checked. */
 static void place_tables(const struct image *image) {
-    const size_t header = image->source.macho.wide ? HEADER_64 : HEADER_32;
     const uint32_t count = uspi_le32(image->commands + 16);
-    uint8_t *command = image->commands + header;
+    uint8_t *command = image->commands + uspi_macho_sizes(image->source.macho.wide).header;
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t kind = uspi_le32(command), size = uspi_le32(command + 4);
         switch (kind) {
@@ -286,9 +265,11 @@ static int make_image(struct image *image, struct uspi_error *error) {
     if (status == USP_OK) status = copy_commands(image, error);
     if (status == USP_OK) status = uspi_dyld_linkedit_make(&image->source, &image->linkedit);
     if (status != USP_OK) return status;
-    image->tables = image->linkedit.bytes;
     image->linkedit_offset = image->size;
     image->size += image->linkedit.size;
+    image->parts[image->part_count++] = (struct part){.size = image->command_size, .bytes = image->commands};
+    image->parts[image->part_count++] =
+        (struct part){.offset = image->linkedit_offset, .size = image->linkedit.size, .bytes = image->linkedit.bytes};
     place_tables(image);
     image->pointers = (struct uspi_pointers){.shared_cache = cache->base, .selectors = cache->selectors};
     return USP_OK;
@@ -335,7 +316,7 @@ static void keep_once(struct image *image, const struct uspi_file *file) {
     if (linkedit->size == 0) return;
     const uint8_t *there = uspi_bytes_in_place(uspi_file_bytes(file), image->linkedit_offset, linkedit->size);
     if (there == NULL) return;
-    image->tables = there;
+    image->parts[image->part_count - 1].bytes = there;
     free(image->linkedit.bytes);
     image->linkedit.bytes = NULL;
 }

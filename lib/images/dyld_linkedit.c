@@ -19,8 +19,7 @@
 /* How many names may be longer than that: reading each costs as much as a thousand others. */
 #define LONG_NAMES_MAX 4096u
 
-#define NLIST_32 12
-#define NLIST_64 16
+#define SYMBOL_MOST 16
 
 /* How many symbols, and how many bytes of names, are read at once. */
 #define SYMBOLS_READ 64
@@ -88,20 +87,24 @@ static int copy_table(const struct making *making, uint64_t offset, uint64_t siz
     return status;
 }
 
-/* Copies the exports and the function starts. */
+/* Copies the function starts and the exports: of several tables of one kind, the first. */
 static int copy_tables(const struct making *making) {
-    struct uspi_macho_cursor cursor = {0};
-    struct uspi_macho_command command;
+    struct uspi_dyld_linkedit *linkedit = making->linkedit;
+    const struct {
+        uint32_t kind, at; /* where the command has the table's offset and size */
+        struct uspi_dyld_piece *piece;
+    } tables[] = {{USPI_LC_FUNCTION_STARTS, 8, &linkedit->starts},
+                  {USPI_LC_DYLD_EXPORTS_TRIE, 8, &linkedit->exports},
+                  {USPI_LC_DYLD_INFO_ONLY, 40, &linkedit->exports},
+                  {USPI_LC_DYLD_INFO, 40, &linkedit->exports}};
     int status = USP_OK;
-    while (status == USP_OK && uspi_macho_next(&making->source->macho, &cursor, &command, NULL) > 0) {
-        uint8_t raw[48];
-        const bool is_info = command.kind == USPI_LC_DYLD_INFO || command.kind == USPI_LC_DYLD_INFO_ONLY;
-        const bool is_starts = command.kind == USPI_LC_FUNCTION_STARTS;
-        if (!is_info && !is_starts && command.kind != USPI_LC_DYLD_EXPORTS_TRIE) continue;
-        if (uspi_bytes_read(command.bytes, 0, raw, is_info ? 48 : 16, "table", NULL) != USP_OK) continue;
-        const uint8_t *place = raw + (is_info ? 40 : 8);
-        struct uspi_dyld_piece *piece = is_starts ? &making->linkedit->starts : &making->linkedit->exports;
-        status = copy_table(making, uspi_le32(place), uspi_le32(place + 4), piece);
+    for (size_t i = 0; status == USP_OK && i < sizeof tables / sizeof *tables; i++) {
+        struct uspi_macho_command command;
+        uint8_t place[8];
+        if (tables[i].piece->size > 0) continue;
+        if (uspi_macho_find(&making->source->macho, tables[i].kind, &command, NULL) != USP_OK) continue;
+        if (uspi_bytes_read(command.bytes, tables[i].at, place, sizeof place, "table", NULL) != USP_OK) continue;
+        status = copy_table(making, uspi_le32(place), uspi_le32(place + 4), tables[i].piece);
     }
     return status;
 }
@@ -175,13 +178,13 @@ static bool is_boundary(const struct making *making, const uint8_t *nlist) {
 /* Adds a symbol. *number becomes its number. */
 static int add_symbol(struct making *making, struct names *names, uint8_t *raw, uint32_t *number) {
     struct uspi_dyld_linkedit *linkedit = making->linkedit;
-    const size_t nlist = making->source->macho.wide ? NLIST_64 : NLIST_32;
+    const size_t nlist = uspi_macho_sizes(making->source->macho.wide).symbol;
     uint32_t name;
     *number = DROPPED;
     int status = add_name(&making->strings, names, uspi_le32(raw), &name);
     if (status != USP_OK || (name == 0 && !is_boundary(making, raw))) return status;
     if (!uspi_room_for(&linkedit->bytes, &linkedit->capacity, linkedit->size, nlist, 1)) return USP_ERROR_NO_MEMORY;
-    for (unsigned k = 0; k < 4; k++) raw[k] = (uint8_t)(name >> 8 * k);
+    uspi_store_le32(raw, name);
     memcpy(linkedit->bytes + linkedit->size, raw, nlist);
     linkedit->size += nlist;
     linkedit->symbols.size += nlist;
@@ -199,11 +202,11 @@ static int add_symbol(struct making *making, struct names *names, uint8_t *raw, 
 /* Adds symbols from entries. numbers: NULL, or receives their numbers. */
 static int add_symbols(struct making *making, struct uspi_bytes entries, struct uspi_bytes strings, uint64_t count,
                        uint32_t *numbers) {
-    const size_t nlist = making->source->macho.wide ? NLIST_64 : NLIST_32;
+    const size_t nlist = uspi_macho_sizes(making->source->macho.wide).symbol;
     struct names names = {.all = strings};
     int status = USP_OK;
     for (uint64_t i = 0, read; status == USP_OK && i < count; i += read) {
-        uint8_t raw[SYMBOLS_READ * NLIST_64];
+        uint8_t raw[SYMBOLS_READ * SYMBOL_MOST];
         read = count - i < SYMBOLS_READ ? count - i : SYMBOLS_READ;
         bool is_read = uspi_bytes_read(entries, i * nlist, raw, (size_t)read * nlist, "symbols", NULL) == USP_OK;
         /* Some of them may be readable. */
@@ -235,7 +238,7 @@ static int add_own(struct making *making) {
     struct uspi_macho_command command;
     struct uspi_bytes entries, names;
     uint8_t raw[24];
-    const size_t nlist = making->source->macho.wide ? NLIST_64 : NLIST_32;
+    const size_t nlist = uspi_macho_sizes(making->source->macho.wide).symbol;
     if (uspi_macho_find(&making->source->macho, USPI_LC_SYMTAB, &command, NULL) != USP_OK) return USP_OK;
     if (uspi_bytes_read(command.bytes, 0, raw, sizeof raw, "symbol table", NULL) != USP_OK) return USP_OK;
     const uint64_t count = uspi_le32(raw + 12);
@@ -265,7 +268,7 @@ static int add_indirect(const struct making *making) {
         if ((number & (USPI_INDIRECT_SYMBOL_LOCAL | USPI_INDIRECT_SYMBOL_ABS)) != 0) continue;
         number = number < making->own_count ? making->numbers[number] : DROPPED;
         if (number == DROPPED) number = USPI_INDIRECT_SYMBOL_LOCAL;
-        for (unsigned k = 0; k < 4; k++) copy[4 * i + k] = (uint8_t)(number >> 8 * k);
+        uspi_store_le32(copy + 4 * i, number);
     }
     status = status == USP_OK ? add_bytes(making->linkedit, copy, count * 4, &making->linkedit->indirect) : USP_OK;
     free(copy);

@@ -2,6 +2,8 @@
 /* See dyld_cache.h. */
 #include "lib/object/dyld_cache.h"
 
+#include "lib/object/macho.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -71,15 +73,23 @@ static struct uspi_dyld_table table_at(const struct uspi_dyld_header *header, ui
     return (struct uspi_dyld_table){field(header, offset, width), field(header, offset + width, width)};
 }
 
+/* Reads entry i of a table whose entries have `size` bytes. */
+static int read_entry(const struct uspi_dyld_header *header, const struct uspi_dyld_table *table, size_t size,
+                      uint64_t i, uint8_t *raw, struct uspi_error *error) {
+    struct uspi_bytes entries;
+    const struct uspi_array array = {table->offset, table->count, size, "table of the cache"};
+    int status = uspi_bytes_array(header->bytes, array, &entries, error);
+    return status == USP_OK ? uspi_bytes_read(entries, i * size, raw, size, "entry", error) : status;
+}
+
 /* ---- mappings ---- */
 
 static int read_mapping(const struct uspi_dyld_header *header, const struct uspi_dyld_table *table, bool is_slid,
                         uint32_t i, struct uspi_error *error, struct uspi_dyld_mapping *mapping) {
     uint8_t raw[SLID_MAPPING];
     const size_t size = is_slid ? SLID_MAPPING : MAPPING;
-    const uint64_t at = table->offset + (uint64_t)i * size;
     usp_addr end;
-    int status = uspi_bytes_read(header->bytes, at, raw, size, "mapping", error);
+    int status = read_entry(header, table, size, i, raw, error);
     if (status != USP_OK) return status;
     *mapping = (struct uspi_dyld_mapping){
         .address = uspi_le64(raw), .size = uspi_le64(raw + 8), .file_offset = uspi_le64(raw + 16)};
@@ -91,7 +101,8 @@ static int read_mapping(const struct uspi_dyld_header *header, const struct uspi
     const bool is_whole =
         uspi_sum(mapping->address, mapping->size, &end) && uspi_sum(mapping->file_offset, mapping->size, &end);
     if (is_whole) return USP_OK;
-    return uspi_bytes_error(error, header->bytes, at, USP_ERROR_FORMAT, "a mapping wraps around the address space");
+    return uspi_bytes_error(error, header->bytes, table->offset + i * size, USP_ERROR_FORMAT,
+                            "a mapping wraps around the address space");
 }
 
 static int read_mappings(struct uspi_dyld_header *header, struct uspi_error *error) {
@@ -153,12 +164,8 @@ uint64_t uspi_dyld_image_count(const struct uspi_dyld_header *header) {
 int uspi_dyld_image(const struct uspi_dyld_header *header, uint64_t i, struct uspi_dyld_image *image,
                     struct uspi_error *error) {
     const bool has_texts = header->texts.count > 0;
-    const struct uspi_dyld_table *table = has_texts ? &header->texts : &header->images;
-    struct uspi_bytes entries;
     uint8_t raw[IMAGE];
-    int status = uspi_bytes_array(
-        header->bytes, (struct uspi_array){table->offset, table->count, IMAGE, "list of images"}, &entries, error);
-    if (status == USP_OK) status = uspi_bytes_read(entries, i * IMAGE, raw, sizeof raw, "image", error);
+    int status = read_entry(header, has_texts ? &header->texts : &header->images, sizeof raw, i, raw, error);
     if (status != USP_OK) return status;
     if (!has_texts) {
         *image = (struct uspi_dyld_image){.address = uspi_le64(raw), .path = uspi_le32(raw + 24)};
@@ -182,12 +189,8 @@ int uspi_dyld_part(const struct uspi_dyld_header *header, uint64_t i, struct usp
                    struct uspi_error *error) {
     const bool has_suffix = header->size >= HEADER_OF_PART_2;
     const size_t size = has_suffix ? PART_2 : PART_1;
-    struct uspi_bytes entries;
     uint8_t raw[PART_2];
-    int status = uspi_bytes_array(header->bytes,
-                                  (struct uspi_array){header->files.offset, header->files.count, size, "list of files"},
-                                  &entries, error);
-    if (status == USP_OK) status = uspi_bytes_read(entries, i * size, raw, size, "file of the cache", error);
+    int status = read_entry(header, &header->files, size, i, raw, error);
     if (status != USP_OK) return status;
     memcpy(part->uuid, raw, 16);
     memset(part->suffix, 0, sizeof part->suffix);
@@ -197,7 +200,8 @@ int uspi_dyld_part(const struct uspi_dyld_header *header, uint64_t i, struct usp
         snprintf(part->suffix, sizeof part->suffix, ".%" PRIu64, i + 1);
     }
     if (is_suffix(part->suffix)) return USP_OK;
-    return uspi_bytes_error(error, entries, i * size, USP_ERROR_FORMAT, "no suffix of a file");
+    return uspi_bytes_error(error, header->bytes, header->files.offset + i * size, USP_ERROR_FORMAT,
+                            "no suffix of a file");
 }
 
 /* ---- local symbols ---- */
@@ -233,7 +237,7 @@ static int find_tables(const struct uspi_dyld_header *header, bool wide, struct 
     struct uspi_bytes all;
     uint8_t raw[LOCALS];
     tables->entry = header->size >= HEADER_OF_LOCALS_64 ? 16 : 12;
-    tables->nlist = wide ? 16 : 12;
+    tables->nlist = uspi_macho_sizes(wide).symbol;
     if (header->locals_offset == 0) {
         return uspi_bytes_error(error, header->bytes, 0, USP_ERROR_NOT_FOUND, "no local symbols");
     }
@@ -242,6 +246,10 @@ static int find_tables(const struct uspi_dyld_header *header, bool wide, struct 
     if (status != USP_OK) return status;
     all = (struct uspi_bytes){header->bytes.source, header->bytes.from + header->locals_offset,
                               header->bytes.size - header->locals_offset};
+    if (uspi_le32(raw + 20) > USPI_DYLD_IMAGES) {
+        return uspi_bytes_error(error, all, 20, USP_ERROR_FORMAT, "local symbols of %" PRIu32 " images",
+                                uspi_le32(raw + 20));
+    }
     const struct uspi_array by_image = {uspi_le32(raw + 16), uspi_le32(raw + 20), tables->entry,
                                         "index of local symbols"};
     const struct uspi_array nlists = {uspi_le32(raw), uspi_le32(raw + 4), tables->nlist, "table of local symbols"};

@@ -17,6 +17,9 @@
 /* dyld makes fewer than 128 (dyld/SharedCacheRuntime.cpp). */
 #define USPI_DYLD_FILES 256
 
+/* A limit for the number of images; caches of 2026 have fewer than 4,000. */
+#define USPI_DYLD_IMAGES 16384u
+
 /* Room for a file's suffix with its NUL. */
 #define USPI_DYLD_SUFFIX 33
 

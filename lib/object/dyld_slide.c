@@ -66,10 +66,6 @@ static uint32_t load_16(const struct uspi_dyld_slide *slide, uint64_t table, uin
 /* The size of a pointer in bytes. */
 static unsigned width_of(const struct uspi_dyld_slide *slide) { return slide->version == 4 ? 4 : 8; }
 
-static void store(uint8_t *to, uint64_t value, unsigned width) {
-    for (unsigned i = 0; i < width; i++) to[i] = (uint8_t)(value >> 8 * i);
-}
-
 /* Returns a pointer's value, and in *next the distance to the next one in bytes; 0: it is the last. */
 static uint64_t decode(const struct uspi_dyld_slide *slide, uint64_t raw, uint64_t *next) {
     uint64_t value;
@@ -104,7 +100,7 @@ static void rebase_chain(const struct uspi_dyld_slide *slide, uint64_t offset, u
     uint64_t next = 1;
     for (; next != 0 && offset < n && n - offset >= width && *left > 0; --*left) {
         const uint64_t value = decode(slide, uspi_le(at + offset, width), &next);
-        store(at + offset, value, width);
+        uspi_store_le(at + offset, value, width);
         offset += next;
     }
 }

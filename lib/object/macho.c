@@ -11,13 +11,7 @@
 #define MH_CIGAM    0xcefaedfe
 #define MH_CIGAM_64 0xcffaedfe
 
-#define HEADER_32    28
-#define HEADER_64    32
 #define COMMAND      8
-#define SEGMENT_32   56
-#define SEGMENT_64   72
-#define SECTION_32   68
-#define SECTION_64   80
 #define UUID_COMMAND 24
 #define NOTE_COMMAND 40
 #define NAME         16
@@ -42,7 +36,7 @@ static uint32_t variant_of(uint32_t arch, uint32_t cpu_subtype) {
 }
 
 int uspi_macho_open(struct uspi_macho *macho, struct uspi_bytes bytes, struct uspi_error *error) {
-    uint8_t raw[HEADER_64];
+    uint8_t raw[USPI_MACHO_SIZE_MAX];
     *macho = (struct uspi_macho){.bytes = bytes};
     int status = uspi_bytes_read(bytes, 0, raw, 4, "Mach-O header", error);
     if (status != USP_OK) return status;
@@ -54,7 +48,7 @@ int uspi_macho_open(struct uspi_macho *macho, struct uspi_bytes bytes, struct us
         return uspi_bytes_error(error, bytes, 0, USP_ERROR_UNSUPPORTED, "big-endian Mach-O is not supported");
     default: return uspi_bytes_error(error, bytes, 0, USP_ERROR_FORMAT, "not a Mach-O file");
     }
-    size_t header = macho->wide ? HEADER_64 : HEADER_32;
+    const size_t header = uspi_macho_sizes(macho->wide).header;
     status = uspi_bytes_read(bytes, 0, raw, header, "Mach-O header", error);
     if (status != USP_OK) return status;
     macho->cpu_type = uspi_le32(raw + 4);
@@ -106,11 +100,10 @@ static void copy_name(char to[NAME + 1], const uint8_t *raw) {
 
 int uspi_macho_segment(const struct uspi_macho_command *command, struct uspi_macho_segment *segment,
                        struct uspi_error *error) {
-    uint8_t raw[SEGMENT_64];
-    bool wide = command->kind == USPI_LC_SEGMENT_64;
-    unsigned word = wide ? 8 : 4;
-    size_t size = wide ? SEGMENT_64 : SEGMENT_32;
-    int status = uspi_bytes_read(command->bytes, 0, raw, size, "segment command", error);
+    uint8_t raw[USPI_MACHO_SIZE_MAX];
+    const struct uspi_macho_sizes sizes = uspi_macho_sizes(command->kind == USPI_LC_SEGMENT_64);
+    const unsigned word = sizes.word;
+    int status = uspi_bytes_read(command->bytes, 0, raw, sizes.segment, "segment command", error);
     if (status != USP_OK) return status;
     copy_name(segment->name, raw + 8);
     segment->address = uspi_le(raw + 24, word);
@@ -122,8 +115,7 @@ int uspi_macho_segment(const struct uspi_macho_command *command, struct uspi_mac
     segment->protection = uspi_le32(rest + 4);
     segment->section_count = uspi_le32(rest + 8);
     return uspi_bytes_array(
-        command->bytes,
-        (struct uspi_array){size, segment->section_count, wide ? SECTION_64 : SECTION_32, "section headers"},
+        command->bytes, (struct uspi_array){sizes.segment, segment->section_count, sizes.section, "section headers"},
         &segment->sections, error);
 }
 
@@ -141,9 +133,9 @@ int uspi_macho_next_segment(const struct uspi_macho *macho, struct uspi_macho_cu
 
 int uspi_macho_section(const struct uspi_macho *macho, const struct uspi_macho_segment *segment, uint32_t i,
                        struct uspi_macho_section *section, struct uspi_error *error) {
-    uint8_t raw[SECTION_64];
-    size_t size = macho->wide ? SECTION_64 : SECTION_32;
-    unsigned word = macho->wide ? 8 : 4;
+    uint8_t raw[USPI_MACHO_SIZE_MAX];
+    const size_t size = uspi_macho_sizes(macho->wide).section;
+    const unsigned word = uspi_macho_sizes(macho->wide).word;
     if (i >= segment->section_count) return not_found(macho, "such section", error);
     int status = uspi_bytes_read(segment->sections, (uint64_t)i * size, raw, size, "section header", error);
     if (status != USP_OK) return status;

@@ -73,6 +73,17 @@ struct uspi_macho {
     uint32_t command_count;
 };
 
+/* The sizes in bytes of a header, of a segment's command without sections, of one section in it, of a symbol, and of an
+ * address. */
+struct uspi_macho_sizes {
+    uint8_t header, segment, section, symbol, word;
+};
+#define USPI_MACHO_SIZE_MAX 80
+
+static inline struct uspi_macho_sizes uspi_macho_sizes(bool wide) {
+    return wide ? (struct uspi_macho_sizes){32, 72, 80, 16, 8} : (struct uspi_macho_sizes){28, 56, 68, 12, 4};
+}
+
 /* Checks the header, and that all load commands together lie in the bytes; each command is checked when it is read. For
  * an image in memory, `bytes` begins at its load address. Other statuses: USP_ERROR_FORMAT, USP_ERROR_UNSUPPORTED
  * (big-endian). */

@@ -5,9 +5,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define NLIST_32 12
-#define NLIST_64 16
-
 /* Offsets of fields in symtab_command, dysymtab_command, linkedit_data_command. */
 #define SYMTAB_SIZE     24
 #define DYSYMTAB_SIZE   80
@@ -28,7 +25,7 @@ int uspi_macho_symbols(const struct uspi_macho *macho, struct uspi_macho_symbols
         return uspi_bytes_error(error, macho->bytes, 0, USP_ERROR_FORMAT, "%" PRIu64 " symbols are too many",
                                 symbols->count);
     }
-    status = uspi_macho_part(macho, uspi_le32(raw + 8), symbols->count * (macho->wide ? NLIST_64 : NLIST_32),
+    status = uspi_macho_part(macho, uspi_le32(raw + 8), symbols->count * uspi_macho_sizes(macho->wide).symbol,
                              "symbol table", &symbols->entries, error);
     if (status != USP_OK) return status;
     return uspi_macho_part(macho, uspi_le32(raw + 16), uspi_le32(raw + 20), "names of symbols", &symbols->strings,
@@ -38,7 +35,7 @@ int uspi_macho_symbols(const struct uspi_macho *macho, struct uspi_macho_symbols
 int uspi_macho_symbol(const struct uspi_macho_symbols *symbols, uint64_t i, struct uspi_macho_symbol *symbol,
                       struct uspi_error *error) {
     struct uspi_piece piece;
-    size_t size = symbols->wide ? NLIST_64 : NLIST_32;
+    const size_t size = uspi_macho_sizes(symbols->wide).symbol;
     if (i >= symbols->count) {
         return uspi_bytes_error(error, symbols->entries, 0, USP_ERROR_NOT_FOUND, "no symbol %llu",
                                 (unsigned long long)i);

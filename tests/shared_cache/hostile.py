@@ -7,6 +7,7 @@ usage: hostile.py UNSPOOL FOLDER [PART_OF_A_NAME]...    FOLDER/ARCH has the dyli
 import os
 import random
 import shutil
+import struct
 import sys
 
 from harness import check, run_tests
@@ -161,6 +162,60 @@ def test_slide_info(h):
                 use(h, made)
             made.poke(info + at, 'I', kept)
         h.names_all(made, made.methods())
+
+
+def add_commands(made, suffix, commands):
+    """Adds load commands to the first image of a file, behind its own ones."""
+    content = made.bytes(suffix)
+    header = content.find(b'\xcf\xfa\xed\xfe')
+    count, size = made.peek(header + 16, 'II', suffix)
+    made.poke(header + 32 + size, '%ds' % len(b''.join(commands)), b''.join(commands), suffix=suffix)
+    made.poke(header + 16, 'II', count + len(commands), size + len(b''.join(commands)), suffix=suffix)
+
+
+def test_repeated_tables(h):
+    """Of several tables of function starts, or of exports, the first is copied: 300 of them do not make a large file."""
+    for kind in (0x26, 0x80000033):
+        made = h.make('arm64', WHOLE)
+        path = made.path + '.extracted'
+        h.run('symbols', made.path, '--image', 'Gamma', '--extract', path).succeeded()
+        size = os.path.getsize(path)
+        offset = made.peek(made.bytes('.02').find(b'__LINKEDIT\0') + 32, 'Q', suffix='.02')[0]
+        add_commands(made, '.02', [struct.pack('<IIII', kind, 16, offset, 0x3ffffff)] * 300)
+        os.remove(path)
+        h.run('symbols', made.path, '--image', 'Gamma', '--extract', path).succeeded()
+        check(os.path.getsize(path) < size + 0x10000, 'extracted:', size, 'bytes, then', os.path.getsize(path))
+        h.names_all(made, made.code())
+
+
+def test_aliases_with_many_commands(h):
+    """An image that an old cache lists 16,384 times is opened once, although it has a megabyte of load commands."""
+    made = h.make('arm64', '--header 0x68')
+    last = made.peek(0x10, 'I')[0] + 32 * (made.peek(0x14, 'I')[0] - 1)
+    address, size, offset = made.peek(last, 'QQQ')
+    commands = struct.pack('<II', 0x7fff, 8) * ((1 << 17) - 1)
+    image = struct.pack('<IIIIIIII', 0xfeedfacf, 0x100000c, 0, 6, len(commands) // 8, len(commands), 0, 0) + commands
+    made.poke(offset + size, '%ds' % len(image), image)
+    made.poke(last + 8, 'Q', size + len(image))
+    path, entries = made.peek(made.peek(0x18, 'I')[0] + 24, 'I')[0], offset + size + len(image)
+    made.poke(entries, '%ds' % (16384 * 32), struct.pack('<QQQII', address + size, 0, 0, path, 0) * 16384)
+    made.poke(0x18, 'II', entries, 16384)
+    result = h.run('images', '--json', made.path)
+    check(result.status == 0 and len(result.objects()[0]['images']) == 1, result)
+    made.poke(0x1c, 'I', 16385)
+    result = h.run('images', '--json', made.path)
+    check(result.status == 3 and 'too many images' in result.err, result)
+
+
+def test_local_symbols_of_too_many_images(h):
+    """The index of local symbols has at most as many images as a cache: each look-up would read all of it."""
+    made = h.make('arm64', WHOLE)
+    info = made.peek(0x48, 'Q', suffix='.symbols')[0]
+    os.truncate(made.file('.symbols'), 1 << 40)
+    made.poke(info + 20, 'I', 0x80000000, suffix='.symbols')
+    result = h.run('images', made.path).succeeded(notes=1)
+    check('local symbols of 2147483648 images' in result.err, result)
+    h.names_all(made, {a: n for a, n in made.exported().items() if n.startswith('sys_')}, notes=1)
 
 
 def test_local_symbols(h):

@@ -6,6 +6,7 @@ usage: symbols.py UNSPOOL FOLDER [PART_OF_A_NAME]...    FOLDER/ARCH has the dyli
 import json
 import os
 import shutil
+import struct
 import sys
 
 import cores
@@ -120,6 +121,27 @@ def test_extracted_methods(h):
         listed = h.run('symbols', '--json', '--objc', extract(h, made, 'Gamma')).succeeded().objects()[0]['symbols']
         found = {int(s['address'], 16): s['symbol'] for s in listed}
         check(found == (made.methods() if '--methods keep' in form else {}), arch, form, found)
+
+
+def test_extracted_commands(h):
+    """A load command whose data lies in the __LINKEDIT of all images, and is not kept, is not in the file: LLVM's tools would
+    refuse it. A command of an unknown kind is kept."""
+    made = h.make('arm64', '--header 0x1c8 --layout whole')
+    dropped = (0x1d, 0x1e, 0x21, 0x29, 0x2b, 0x2e, 0x36, 0x37, 0x38, 0x3a, 0x80000034)
+    at = made.bytes('.2').find(b'\xcf\xfa\xed\xfe')
+    count, size = made.peek(at + 16, 'II', suffix='.2')
+    for i, kind in enumerate((*dropped, 0x7fff)):
+        made.poke(at + 32 + size + 16 * i, 'IIII', kind, 16, 0x40000000, 0x100, suffix='.2')
+    made.poke(at + 16, 'II', count + len(dropped) + 1, size + 16 * (len(dropped) + 1), suffix='.2')
+    path = extract(h, made, 'Gamma')
+    with open(path, 'rb') as file:
+        content = file.read()
+    kinds, at = [], 32
+    for _ in range(struct.unpack_from('<I', content, 16)[0]):
+        kind, size = struct.unpack_from('<II', content, at)
+        kinds.append(kind)
+        at += size
+    check(0x7fff in kinds and not set(kinds) & set(dropped), [hex(kind) for kind in kinds])
 
 
 def test_extraction_that_fails(h):

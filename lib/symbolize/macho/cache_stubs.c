@@ -21,7 +21,6 @@
 struct stub_tables {
     struct uspi_tables contract;
     struct uspi_dyld_stubs stubs;
-    unsigned step; /* step_of */
 };
 
 /* A decoded stub: the address to which it leads, or the slot that holds it. */
@@ -89,8 +88,20 @@ static bool decode(const struct uspi_dyld_stubs *stubs, usp_addr at, struct stub
     }
 }
 
-/* Returns the distance of places where a stub can begin. */
-static unsigned step_of(const struct uspi_dyld_cache *cache) { return cache->arch == USP_ARCH_X86_64 ? 1 : 4; }
+/* Finds the next stub of a range from offset *at on, which becomes the offset behind it. A place that the excerpt does not
+ * want is passed over. Returns false after the last stub. */
+static bool next_stub(const struct uspi_dyld_stubs *stubs, const struct uspi_gathering *gathering, uint64_t *at,
+                      usp_addr *start, struct stub *stub) {
+    const unsigned step = stubs->cache->arch == USP_ARCH_X86_64 ? 1 : 4;
+    for (; *at < stubs->size; *at += step) {
+        *start = stubs->address + *at;
+        if (gathering != NULL && !uspi_gathering_wants(gathering, *start, *start + 16)) continue;
+        if (!decode(stubs, *start, stub)) continue;
+        *at += stub->size;
+        return true;
+    }
+    return false;
+}
 
 /* Follows stubs up to code of an image. Returns USP_OK or USP_ERROR_NOT_FOUND. */
 static int follow(const struct uspi_dyld_stubs *stubs, usp_addr at, usp_addr *target) {
@@ -186,17 +197,16 @@ static int get(const struct uspi_tables *tables, uint32_t number, struct uspi_na
 
 static int gather(const struct uspi_tables *tables, struct uspi_gathering *gathering) {
     const struct stub_tables *t = (const struct stub_tables *)tables;
-    const uint64_t size = t->stubs.size < USPI_NO_SYMBOL ? t->stubs.size : USPI_NO_SYMBOL - 1;
-    for (uint64_t at = 0; at < size; at += t->step) {
-        const usp_addr start = t->stubs.address + at;
-        struct stub stub;
-        if (!uspi_gathering_wants(gathering, start, start + 16) || !decode(&t->stubs, start, &stub)) continue;
-        const struct uspi_gathered_symbol found = {.start = start, .end = start + stub.size, .symbol = (uint32_t)at};
-        int status = uspi_gather(gathering, &found);
-        if (status != USP_OK) return status;
-        at += stub.size - t->step;
+    uint64_t at = 0;
+    usp_addr start;
+    struct stub stub;
+    int status = USP_OK;
+    while (status == USP_OK && next_stub(&t->stubs, gathering, &at, &start, &stub)) {
+        const struct uspi_gathered_symbol found = {
+            .start = start, .end = start + stub.size, .symbol = (uint32_t)(start - t->stubs.address)};
+        status = uspi_gather(gathering, &found);
     }
-    return USP_OK;
+    return status;
 }
 
 static int prefer(const void *context, uint32_t a, uint32_t b) {
@@ -212,7 +222,6 @@ int uspi_cache_stubs_open(const struct uspi_dyld_stubs *stubs, struct uspi_table
     t->contract = (struct uspi_tables){
         .gather = gather, .get = get, .prefer = prefer, .close = close_tables, .memory = sizeof *t};
     t->stubs = *stubs;
-    t->step = step_of(stubs->cache);
     *tables = &t->contract;
     return USP_OK;
 }
@@ -234,12 +243,10 @@ struct all_leading {
 };
 
 static int collect(const struct uspi_dyld_stubs *stubs, struct all_leading *all) {
-    const unsigned step = step_of(stubs->cache);
-    for (uint64_t at = 0; at < stubs->size && all->count < STUBS_MAX; at += step) {
-        struct leading leading = {.start = stubs->address + at};
-        struct stub stub;
-        if (!decode(stubs, leading.start, &stub)) continue;
-        at += stub.size - step;
+    uint64_t at = 0;
+    struct leading leading;
+    struct stub stub;
+    while (all->count < STUBS_MAX && next_stub(stubs, NULL, &at, &leading.start, &stub)) {
         if (follow(stubs, leading.start, &leading.target) != USP_OK) continue;
         leading.size = stub.size;
         if (!uspi_room_for(&all->of, &all->capacity, all->count, 1, sizeof *all->of)) return USP_ERROR_NO_MEMORY;
