@@ -13,7 +13,7 @@
     "  --shared-cache FILE|DIR\n"                                                                                      \
     "                     take names of Apple's system libraries from the dyld shared\n"                               \
     "                     cache FILE, or from all caches in and below DIR; may be\n"                                   \
-    "                     repeated\n"
+    "                     repeated"
 
 struct cache_options {
     const char **paths; /* of --shared-cache; owned, but its strings belong to the command line */

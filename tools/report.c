@@ -47,7 +47,7 @@ static void usage(FILE *out) {
           "                     or ~/.cache\n"
           "  --map-path OLD=NEW\n"
           "                     in paths of source files, show the directory OLD as NEW;\n"
-          "                     may be repeated, the first match is used\n" SHARED_CACHE_USAGE FETCH_USAGE,
+          "                     may be repeated, the first match is used\n" SHARED_CACHE_USAGE "\n" FETCH_USAGE,
           out);
     fputs("  --demangle MODE    how to demangle names of C++, Rust and Swift: full\n"
           "                     (default), simple, short, no\n"

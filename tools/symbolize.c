@@ -65,8 +65,8 @@ static void usage(FILE *out) {
           "                     unspool index); with --log and --records, also names of\n"
           "                     images without a file. Default: $UNSPOOL_INDEX_STORE, or\n"
           "                     unspool/index in $XDG_CACHE_HOME or ~/.cache\n" SHARED_CACHE_USAGE
-          "                     Without -o and -p, the addresses are those of\n"
-          "                     the cache's images; -s gives the cache's slide\n"
+          ". Without -o and -p, the addresses are those of the\n"
+          "                     cache's images, and -s is the cache's slide\n"
           "  --demangle MODE    how to demangle names of C++, Rust and Swift: full\n"
           "                     (default), simple, short, no\n"
           "  --json             print a JSON object for each address, one per line\n"
