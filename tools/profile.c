@@ -61,6 +61,10 @@ struct conversion {
     bool has_event;           /* event_index is chosen */
     uint32_t event_index;
     uint64_t other_events;    /* samples of other events */
+    bool is_event_there;      /* a sample of `event` came */
+    uint64_t without_stack;   /* chosen samples that have no stack */
+    char events[1024];        /* names of the events that have samples, with commas between them, for a message */
+    uint64_t listed;          /* bit n: the event n is among them */
     uint64_t read, file_size; /* in bytes */
     uint8_t head[1024];       /* the first bytes of the file */
     size_t head_size;
@@ -298,10 +302,22 @@ static void note_time(struct conversion *c, const struct usp_recording_sample *s
     if (sample->time > c->last) c->last = sample->time;
 }
 
+/* Adds the event of a sample to the list of a message. */
+static void list_event(struct conversion *c, const struct usp_recording_sample *sample) {
+    if (sample->event_index >= 64 || (c->listed >> sample->event_index & 1) != 0) return;
+    const size_t used = strlen(c->events);
+    c->listed |= UINT64_C(1) << sample->event_index;
+    snprintf(c->events + used, sizeof c->events - used, "%s%s", used > 0 ? ", " : "", sample->event);
+}
+
 /* Implements usp_recording_options.sample. */
 static int take_sample(void *context, const struct usp_recording_sample *sample) {
     struct conversion *c = context;
+    list_event(c, sample);
     if (c->comm != NULL && strcmp(c->comm, sample->thread->name) != 0) return USP_OK;
+    const bool is_of_event = c->event == NULL || strcmp(c->event, sample->event) == 0;
+    c->is_event_there |= is_of_event;
+    if (sample->stack->count == 0) c->without_stack += is_of_event;
     if (sample->stack->count == 0 || !is_chosen(c, sample)) return USP_OK;
     int status = c->profile != NULL ? USP_OK : create_profile(c, sample);
     if (status != USP_OK) return status;
@@ -529,6 +545,19 @@ static int read_samples(struct conversion *c, struct usp_recording_info *info, c
     return status;
 }
 
+/* Says why there is nothing to write. `samples`: what the file has. */
+static void say_empty(const struct conversion *c, uint64_t samples) {
+    if (samples == 0) {
+        complain("%s: the file is whole and has no sample: nothing was recorded in it", c->shown);
+    } else if (c->without_stack > 0) {
+        complain("%s: none of %s samples has a stack", c->shown, c->chooses ? "the chosen" : "its");
+    } else if (c->event != NULL && !c->is_event_there && c->events[0] != '\0') {
+        complain("%s: no sample of the event \"%s\"; it has samples of: %s", c->shown, c->event, c->events);
+    } else {
+        complain("%s: no sample that the options choose", c->shown);
+    }
+}
+
 static int convert(struct conversion *c) {
     struct usp_recording_info info;
     char error[1024] = "";
@@ -537,7 +566,7 @@ static int convert(struct conversion *c) {
     if (status != USP_OK) complain("%s: %s", c->shown, error[0] != '\0' ? error : usp_status_string(status));
     if (status != USP_OK && !is_damaged) return status == USP_ERROR_NO_MEMORY ? EXIT_FAILED : EXIT_NO_TARGET;
     if (c->profile == NULL) {
-        if (status == USP_OK) complain("%s: no sample%s", c->shown, info.samples > 0 ? " that the options choose" : "");
+        if (status == USP_OK) say_empty(c, info.samples);
         return EXIT_NO_TARGET;
     }
     const char *path = c->output.path;

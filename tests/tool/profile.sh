@@ -67,11 +67,29 @@ for wrong in '--time 1' '--time x,' '--time 1,2x' '--memory 0' '--format fly' '-
   run 2 profile $wrong "$work/perf.data"
   [[ ! -s $work/out ]] || fail "$wrong: output"
 done
-for none in '--comm nothing' '--event nothing' '--pid 1' '--time 3,'; do
+for none in '--comm nothing' '--pid 1' '--time 3,'; do
   # shellcheck disable=SC2086
   run 3 profile $none "$work/perf.data"
   err_has 'no sample that the options choose$'
 done
+run 3 profile --event nothing "$work/perf.data"
+err_has ': no sample of the event "nothing"; it has samples of: cpu-clock, faults$'
+# Go's profiles of a program that has started no thread or waited for no lock: one sample without a stack, or none.
+python3 - "$work" <<'END'
+import sys
+def field(number, body):
+    return bytes([number << 3 | 2, len(body)]) + body
+kind = field(1, b'\x08\x01\x10\x02')
+texts = b''.join(field(6, text) for text in (b'', b'threadcreate', b'count'))
+open(sys.argv[1] + '/one.pb', 'wb').write(kind + field(2, b'\x12\x01\x06') + texts)
+open(sys.argv[1] + '/none.pb', 'wb').write(kind + texts)
+END
+run 3 profile "$work/one.pb"
+err_has '^unspool: .*/one\.pb: none of its samples has a stack$'
+run 3 profile "$work/none.pb"
+err_has '^unspool: .*/none\.pb: the file is whole and has no sample: nothing was recorded in it$'
+run 3 profile --event space "$work/one.pb"
+err_has ': no sample of the event "space"; it has samples of: threadcreate$'
 run 3 profile "$work/missing"
 run 3 profile "$work"
 err_has 'a folder; a recording of perf record --threads cannot be read$'
