@@ -24,6 +24,13 @@ struct thread {
     char name[64];
 };
 
+/* The last count of an event of a group. */
+struct count {
+    struct uspi_item item;
+    uint32_t tid; /* 0: the event counts for all threads */
+    uint64_t id, value;
+};
+
 struct reader {
     const struct usp_recording_options *options;
     struct usp_recording_info *info;
@@ -33,6 +40,7 @@ struct reader {
     struct uspi_perf_spaces spaces;
     struct uspi_perf_walk walk;
     struct uspi_pool threads; /* of struct thread */
+    struct uspi_pool counts;  /* of struct count */
     struct uspi_allowance allowance;
 };
 
@@ -73,6 +81,53 @@ static uint64_t duration_of(const struct uspi_perf_event *event, uint64_t period
     return event->is_frequency && event->period > 0 ? NS / event->period : 0;
 }
 
+static bool is_wanted(const struct reader *r, const struct uspi_perf_sample *sample) {
+    if (r->options->pid != 0 && r->options->pid != (int64_t)sample->pid) return false;
+    return sample->time >= r->options->from && sample->time < r->options->to;
+}
+
+static bool is_count(const void *item, const void *key) {
+    const struct count *a = item, *b = key;
+    return a->id == b->id && a->tid == b->tid;
+}
+
+/* Replaces the last count of an event. Returns by how much it grew. */
+static uint64_t count_since(struct reader *r, const struct count *now) {
+    const uint32_t hash = (uint32_t)uspi_mix(now->id, now->tid);
+    uint32_t i = uspi_pool_find(&r->counts, hash, is_count, now);
+    if (i == USPI_NONE) i = uspi_pool_add(&r->counts, hash);
+    if (i == USPI_NONE) return 0;
+    struct count *last = uspi_pool_at(&r->counts, i);
+    const uint64_t before = last->value;
+    last->id = now->id;
+    last->tid = now->tid;
+    last->value = now->value;
+    return now->value > before ? now->value - before : 0;
+}
+
+/* Passes a sample of a group on: one sample of each event whose count has grown since the last one. `given`: without
+ * the event and its period; NULL: the sample is only counted. */
+static int give_members(struct reader *r, const struct uspi_perf_sample *sample, struct usp_recording_sample *given) {
+    int status = USP_OK;
+    for (uint64_t i = 0; i < sample->member_count && status == USP_OK; i++) {
+        const uint8_t *at = sample->members + (size_t)i * sample->member_size;
+        struct count now = {.value = uspi_le64(at), .id = uspi_le64(at + 8)};
+        const size_t index = uspi_perf_events_find(&r->stream.events, now.id);
+        if (index >= r->stream.events.count) continue;
+        const struct uspi_perf_event *event = &r->stream.events.all[index];
+        /* An inherited event counts for each thread. */
+        if (event->is_inherited) now.tid = sample->tid;
+        const uint64_t period = count_since(r, &now);
+        if (period == 0 || given == NULL) continue;
+        given->event = event->name != NULL ? event->name : "";
+        given->event_index = (uint32_t)index;
+        given->period = period;
+        given->duration = duration_of(event, period);
+        status = r->options->sample(r->options->context, given);
+    }
+    return status;
+}
+
 /* Passes a sample to the caller. `addresses`: its user part, if that came later. */
 static int give_sample(void *context, const struct uspi_perf_record *record, uint64_t time, const uint8_t *addresses,
                        uint64_t count) {
@@ -82,6 +137,7 @@ static int give_sample(void *context, const struct uspi_perf_record *record, uin
     uint64_t cookie;
     (void)time;
     if (!uspi_perf_sample_read(&r->stream.events, record, &sample)) return USP_OK;
+    if (!is_wanted(r, &sample)) return give_members(r, &sample, NULL);
     struct uspi_perf_view *view = uspi_perf_spaces_view(&r->spaces, sample.pid);
     if (view == NULL) return USP_ERROR_NO_MEMORY;
     const enum uspi_perf_walked walked = uspi_perf_walk(&r->walk, &sample, view, &stack);
@@ -98,16 +154,16 @@ static int give_sample(void *context, const struct uspi_perf_record *record, uin
     get_name(r, sample.tid, thread.name);
     if (sample.pid == sample.tid) thread.flags = USP_THREAD_MAIN;
     const struct uspi_perf_event *event = &r->stream.events.all[sample.event];
-    const struct usp_recording_sample given = {.thread = &thread,
-                                               .stack = &stack,
-                                               .images = view->images,
-                                               .event = event->name != NULL ? event->name : "",
-                                               .pid = sample.pid,
-                                               .time = sample.time,
-                                               .period = sample.period,
-                                               .duration = duration_of(event, sample.period),
-                                               .event_index = sample.event};
-    return r->options->sample(r->options->context, &given);
+    struct usp_recording_sample given = {.thread = &thread,
+                                         .stack = &stack,
+                                         .images = view->images,
+                                         .event = event->name != NULL ? event->name : "",
+                                         .pid = sample.pid,
+                                         .time = sample.time,
+                                         .period = sample.period,
+                                         .duration = duration_of(event, sample.period),
+                                         .event_index = sample.event};
+    return sample.member_count > 0 ? give_members(r, &sample, &given) : r->options->sample(r->options->context, &given);
 }
 
 static int take_sample(struct reader *r, const struct uspi_perf_record *record, uint64_t time) {
@@ -287,8 +343,8 @@ static int queue_sample(struct reader *r, const struct uspi_perf_record *record)
     r->info->samples++;
     if (sample.time != 0 && (r->info->first == 0 || sample.time < r->info->first)) r->info->first = sample.time;
     if (sample.time > r->info->last) r->info->last = sample.time;
-    if (r->options->pid != 0 && r->options->pid != (int64_t)sample.pid) return USP_OK;
-    if (sample.time < r->options->from || sample.time >= r->options->to) return USP_OK;
+    /* The counts of a group include what happened before. */
+    if (sample.member_count == 0 && !is_wanted(r, &sample)) return USP_OK;
     if (sample.time == 0) return take_ordered(r, record, 0);
     return uspi_perf_queue_add(&r->queue, record, sample.time);
 }
@@ -353,6 +409,7 @@ int uspi_perf_read(const struct usp_recording_options *options, struct usp_recor
                        .error = error},
         };
         if (frames != NULL && uspi_pool_init(&r->threads, sizeof(struct thread), 64, false, &r->allowance) &&
+            uspi_pool_init(&r->counts, sizeof(struct count), 64, false, &r->allowance) &&
             uspi_perf_spaces_init(&r->spaces, options->sysroot, options->build_ids)) {
             status = read_all(r, error);
         }
@@ -363,6 +420,7 @@ int uspi_perf_read(const struct usp_recording_options *options, struct usp_recor
         uspi_perf_stream_clear(&r->stream);
         uspi_perf_spaces_clear(&r->spaces);
         uspi_pool_free(&r->threads);
+        uspi_pool_free(&r->counts);
     }
     free(frames);
     free(r);

@@ -31,6 +31,7 @@ enum read_bits { READ_ENABLED = 1, READ_RUNNING = 2, READ_ID = 4, READ_GROUP = 8
 #define BRANCH_CALLS    (UINT64_C(1) << 11) /* of functions that have not returned */
 #define BRANCH_INDEX    (UINT64_C(1) << 17)
 #define BRANCH_COUNTERS (UINT64_C(1) << 19)
+#define FLAG_INHERIT    (UINT64_C(1) << 1)
 #define FLAG_FREQUENCY  (UINT64_C(1) << 10)
 #define FLAG_TAIL       (UINT64_C(1) << 18)
 
@@ -69,6 +70,7 @@ int uspi_perf_events_add(struct uspi_perf_events *events, const uint8_t *attribu
         .stack_size = (uint32_t)load(attribute, size, 88, 4),
         .is_frequency = (flags & FLAG_FREQUENCY) != 0,
         .has_tail = (flags & FLAG_TAIL) != 0,
+        .is_inherited = (flags & FLAG_INHERIT) != 0,
     };
     return USP_OK;
 }
@@ -112,13 +114,17 @@ static size_t event_of(const struct uspi_perf_events *events, const uint8_t *ide
     return found < events->count ? found : 0;
 }
 
-/* Skips what HAS_READ adds. */
-static void skip_counts(struct uspi_fields *fields, uint64_t format) {
+/* Takes what HAS_READ adds: the counts of a group of events, if they have ids. */
+static void take_counts(struct uspi_fields *fields, uint64_t format, struct uspi_perf_sample *sample) {
     const unsigned each = 1u + ((format & READ_ID) != 0 ? 1u : 0u) + ((format & READ_LOST) != 0 ? 1u : 0u);
     const unsigned times = ((format & READ_ENABLED) != 0 ? 1u : 0u) + ((format & READ_RUNNING) != 0 ? 1u : 0u);
     const uint64_t count = (format & READ_GROUP) != 0 ? uspi_fields_u64(fields) : 1;
     (void)uspi_fields_bytes(fields, times * 8);
-    (void)uspi_fields_array(fields, count, each * 8);
+    const uint8_t *counts = uspi_fields_array(fields, count, each * 8);
+    if (counts == NULL || (format & READ_GROUP) == 0 || (format & READ_ID) == 0) return;
+    sample->members = counts;
+    sample->member_count = count;
+    sample->member_size = each * 8;
 }
 
 /* Takes the branches. They are calls if the processor was asked for a stack of calls (perf record --call-graph lbr). */
@@ -180,7 +186,7 @@ bool uspi_perf_sample_read(const struct uspi_perf_events *events, const struct u
     if ((has & HAS_STREAM) != 0) (void)uspi_fields_u64(&fields);
     if ((has & HAS_CPU) != 0) (void)uspi_fields_u64(&fields);
     sample->period = (has & HAS_PERIOD) != 0 ? uspi_fields_u64(&fields) : event->is_frequency ? 0 : event->period;
-    if ((has & HAS_READ) != 0) skip_counts(&fields, event->read_format);
+    if ((has & HAS_READ) != 0) take_counts(&fields, event->read_format, sample);
     if ((has & HAS_CHAIN) != 0) {
         sample->chain_count = uspi_fields_u64(&fields);
         sample->chain = uspi_fields_array(&fields, sample->chain_count, 8);

@@ -57,7 +57,7 @@ struct uspi_perf_event {
     uint64_t config, period; /* the period is a frequency if is_frequency */
     uint64_t sample_type, read_format, branch_type, registers;
     uint32_t stack_size; /* size of stack dumps that was requested */
-    bool is_frequency, has_tail;
+    bool is_frequency, has_tail, is_inherited;
     char *name; /* NULL: none */
 };
 
@@ -95,6 +95,10 @@ struct uspi_perf_sample {
     uint32_t mode; /* misc & USPI_PERF_MODE */
     uint32_t pid, tid;
     uint64_t ip, time, period;
+    const uint8_t
+        *members;          /* counts of a group of events: each has `member_size` bytes, the count first, then the id */
+    uint64_t member_count; /* 0: the sample is of one event */
+    unsigned member_size;
     const uint8_t *chain; /* of u64 */
     uint64_t chain_count;
     const uint8_t *calls; /* the innermost one first; each has 24 bytes and begins with the address of the call */

@@ -9,6 +9,12 @@
 
 enum abi { ABI_32 = 1, ABI_64 = 2 };
 
+/* arm64's registers, with the same numbers in perf and DWARF. */
+enum { LINK = 30, STACK_POINTER = 31, PC = 32 };
+
+/* A value of the stack pointer for a walk without a stack; there is no memory. */
+#define PLACE_OF_STACK UINT64_C(0x7ff000000000)
+
 #define MASK_ARM    UINT64_C(0xffff)
 #define MASK_ARM64  UINT64_C(0x1ffffffff)
 #define MASK_X86    UINT64_C(0xff0fff)
@@ -145,16 +151,15 @@ static bool ends_with_dump(const struct usp_stack *stack) {
     }
 }
 
-/* Unwinds the dump. Returns false when there is none. */
-static bool unwind_dump(const struct uspi_perf_walk *walk, const struct uspi_perf_sample *sample,
-                        struct uspi_perf_view *view, struct usp_stack *stack) {
-    struct usp_registers registers;
+/* Unwinds from registers with the sample's part of the stack, which may be empty. Returns false when that is not
+ * possible. */
+static bool unwind(const struct uspi_perf_sample *sample, const struct usp_registers *registers,
+                   struct uspi_perf_view *view, struct usp_stack *user) {
     struct usp_target target;
     struct usp_unwind_options options;
-    if (sample->abi == 0 || sample->stack_size == 0 || !take_registers(walk, sample, &registers)) return false;
-    struct dumped_memory memory = {.stack = {sample->stack, usp_registers_sp(&registers), (size_t)sample->stack_size},
+    struct dumped_memory memory = {.stack = {sample->stack, usp_registers_sp(registers), (size_t)sample->stack_size},
                                    .files = &view->memory};
-    usp_target_init(&target, registers.arch);
+    usp_target_init(&target, registers->arch);
     usp_unwind_options_init(&options);
     target.os = USP_OS_LINUX;
     target.memory = (struct usp_memory){read_dumped, &memory};
@@ -162,10 +167,17 @@ static bool unwind_dump(const struct uspi_perf_walk *walk, const struct uspi_per
     uspi_image_tables_describe(view->tables, &target);
     const struct uspi_shortcuts shortcuts = {
         .rules = view->rules, .stack = memory.stack, .beside = view->tables, .stack_continues = sample->stack_is_full};
+    return user->capacity > 0 && uspi_unwind(&target, registers, false, &shortcuts, &options, user) == USP_OK;
+}
+
+/* Unwinds the dump. Returns false when there is none. */
+static bool unwind_dump(const struct uspi_perf_walk *walk, const struct uspi_perf_sample *sample,
+                        struct uspi_perf_view *view, struct usp_stack *stack) {
+    struct usp_registers registers;
     struct usp_stack user;
+    if (sample->abi == 0 || sample->stack_size == 0 || !take_registers(walk, sample, &registers)) return false;
     usp_stack_init(&user, stack->frames + stack->count, walk->capacity - stack->count);
-    if (user.capacity == 0 || uspi_unwind(&target, &registers, false, &shortcuts, &options, &user) != USP_OK)
-        return false;
+    if (!unwind(sample, &registers, view, &user)) return false;
     stack->count += user.count;
     stack->stop = user.stop;
     stack->omitted = user.omitted;
@@ -174,6 +186,37 @@ static bool unwind_dump(const struct uspi_perf_walk *walk, const struct uspi_per
     stack->flags = user.flags;
     stack->hash = user.hash;
     return user.count > 0;
+}
+
+/* Returns the value of the link register, if the sample has it. */
+static bool take_link(const struct uspi_perf_sample *sample, uint64_t *link) {
+    const uint8_t *at = sample->registers;
+    if (at == NULL || (sample->mask >> LINK & 1) == 0) return false;
+    for (unsigned i = 0; i < LINK; i++) at += 8 * (sample->mask >> i & 1);
+    *link = uspi_le64(at);
+    return true;
+}
+
+/* Inserts the caller of a function that has made no frame record on arm64: the kernel's chain of frame records goes on
+ * with the caller's caller. perf samples the link register for this, which holds the return address if the unwind rule
+ * says so. `first`: index of the process's innermost frame. */
+static void insert_leaf_caller(const struct uspi_perf_walk *walk, const struct uspi_perf_sample *sample,
+                               struct uspi_perf_view *view, uint32_t first, struct usp_stack *stack) {
+    struct usp_registers registers;
+    struct usp_frame frames[2];
+    struct usp_stack user;
+    if (walk->arch != USP_ARCH_ARM64 || sample->abi != ABI_64 || stack->count <= first) return;
+    if (stack->count == walk->capacity || usp_registers_init(&registers, USP_ARCH_ARM64) != USP_OK) return;
+    if (!take_link(sample, &registers.value[LINK])) return;
+    registers.value[STACK_POINTER] = PLACE_OF_STACK;
+    registers.value[PC] = stack->frames[first].pc;
+    registers.known = UINT64_C(1) << LINK | UINT64_C(1) << STACK_POINTER | UINT64_C(1) << PC;
+    usp_stack_init(&user, frames, 2);
+    if (!unwind(sample, &registers, view, &user) || user.count < 2) return;
+    struct usp_frame *after = &stack->frames[first + 1];
+    memmove(after + 1, after, (stack->count - first - 1) * sizeof *after);
+    *after = frames[1];
+    stack->count++;
 }
 
 enum uspi_perf_walked uspi_perf_walk(const struct uspi_perf_walk *walk, const struct uspi_perf_sample *sample,
@@ -196,7 +239,9 @@ enum uspi_perf_walked uspi_perf_walk(const struct uspi_perf_walk *walk, const st
     } else if (sample->call_count > 0) {
         append_calls(walk, sample, stack);
     } else {
+        const uint32_t of_kernel = stack->count;
         append_chain(walk, sample, false, stack);
+        insert_leaf_caller(walk, sample, view, of_kernel, stack);
         if (stack->count == 0 && sample->ip != 0) append_frame(walk, sample->ip, true, stack);
     }
     stack->physical = stack->count;

@@ -257,6 +257,77 @@ START_TEST(test_several_events) {
 }
 END_TEST
 
+/* Puts a sample of a group of two events, with their counts and that of an event that the file does not have. */
+static void put_group_sample(struct builder *b, uint32_t pid, uint64_t time, uint64_t clock, uint64_t faults) {
+    const size_t from = begin_record(b, 9, MISC_USER);
+    put(b, 8, 0x400100);
+    put(b, 4, pid);
+    put(b, 4, pid);
+    put(b, 8, time);
+    put(b, 8, 500); /* id */
+    put(b, 8, 1000);
+    put(b, 8, 3);
+    put(b, 8, 77); /* time enabled */
+    put(b, 8, clock);
+    put(b, 8, 500);
+    put(b, 8, faults);
+    put(b, 8, 501);
+    put(b, 8, 9);
+    put(b, 8, 502);
+    put(b, 8, 2);
+    put(b, 8, CHAIN_USER);
+    put(b, 8, 0x400100);
+    end_record(b, from);
+}
+
+/* In a group (perf record -e '{a,b}:S') a sample of the first event has the counts of all. Each event whose count has
+ * grown gets a sample, whose period is by how much. Samples that are not chosen are counted, too. */
+START_TEST(test_group) {
+    const uint64_t type = S_IP | S_TID | S_TIME | S_ID | S_PERIOD | S_READ | S_CHAIN;
+    struct perf_file file = {
+        .attributes = {{.size = 120, .type = 1, .sample_type = type, .read_format = 1 | 4 | 8, .id = 500, .name = "a"},
+                       {.size = 120,
+                        .type = 1,
+                        .config = 2,
+                        .sample_type = type,
+                        .read_format = 1 | 4 | 8,
+                        .id = 501,
+                        .name = "b"}},
+        .attribute_count = 2,
+        .arch = "x86_64"};
+    put_group_sample(&file.records, 7, NS, 1000, 40);
+    put_group_sample(&file.records, 7, 2 * NS, 3000, 40); /* b has not grown */
+    put_group_sample(&file.records, 8, 3 * NS, 3500, 50);
+    put_group_sample(&file.records, 7, 4 * NS, 3600, 51);
+    struct builder bytes = make_file(&file);
+    struct reading r = begin_reading(&bytes);
+    if (_i == 1) r.options.pid = 7;
+    ck_assert_int_eq(go(&r), USP_OK);
+    static const struct {
+        uint64_t time, period;
+        const char *event;
+        int64_t pid;
+    } all[] = {{NS, 1000, "a", 7},   {NS, 40, "b", 7},      {2 * NS, 2000, "a", 7}, {3 * NS, 500, "a", 8},
+               {3 * NS, 10, "b", 8}, {4 * NS, 100, "a", 7}, {4 * NS, 1, "b", 7}};
+    size_t next = 0;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (_i == 1 && all[i].pid != 7) continue;
+        ck_assert_uint_lt(next, r.count);
+        const struct seen *s = &r.seen[next++];
+        ck_assert_str_eq(s->event, all[i].event);
+        ck_assert_uint_eq(s->event_index, all[i].event[0] == 'a' ? 0 : 1);
+        ck_assert_uint_eq(s->time, all[i].time);
+        ck_assert_uint_eq(s->period, all[i].period);
+        ck_assert_uint_eq(s->duration, all[i].event[0] == 'a' ? all[i].period : 0);
+        ck_assert_uint_eq(s->count, 1);
+        ck_assert_uint_eq(s->frames[0].pc, 0x400100);
+    }
+    ck_assert_uint_eq(r.count, next);
+    builder_free(&bytes);
+    free(r.seen);
+}
+END_TEST
+
 /* A pipe gives few bytes at once, and cannot go back. */
 START_TEST(test_pipe) {
     struct perf_file file = plain_file();
@@ -1245,12 +1316,75 @@ START_TEST(test_no_dump) {
 }
 END_TEST
 
+/* On arm64 the kernel follows frame records, so it misses the caller of a function that has not made its own. The link
+ * register has that caller, if perf has sampled it. It is neither lost nor shown twice. */
+START_TEST(test_leaf_caller) {
+    const uint32_t arch = USP_ARCH_ARM64;
+    const uint64_t start = function_at(INNER), inner = after_call(arch, INNER);
+    const uint64_t caller = after_call(arch, CALLER), outer = after_call(arch, OUTER);
+    const struct {
+        uint64_t chain[3];
+        size_t count;
+        uint64_t link;
+        uint64_t expected[4]; /* 0: the end */
+    } cases[] = {
+        /* Before its frame record is made, and at the return. */
+        {{start, outer}, 2, caller, {start, caller, outer}},
+        {{start + 20, outer}, 2, caller, {start + 20, caller, outer}},
+        {{start}, 1, caller, {start, caller}},
+        /* The record is there: the link register may hold anything. */
+        {{inner, caller, outer}, 3, caller, {inner, caller, outer}},
+        {{inner, caller, outer}, 3, outer, {inner, caller, outer}},
+        /* The register was not sampled. */
+        {{start, outer}, 2, 0, {start, outer}},
+    };
+    struct builder elf = {0};
+    build_elf_program(&elf, arch, NULL);
+    make_folder();
+    save(&elf, in_folder("program"));
+    struct perf_file file = plain_file();
+    struct mapping program = app;
+    const uint64_t link = cases[_i].link;
+    file.arch = "aarch64";
+    file.attributes[0].sample_type |= S_REGISTERS;
+    file.attributes[0].registers = UINT64_C(1) << 30;
+    program.path = in_folder("program");
+    program.low = CODE;
+    program.size = PAGE;
+    program.offset = PAGE;
+    put_mmap2(&file.records, &program);
+    const size_t from = begin_record(&file.records, 9, MISC_USER);
+    put(&file.records, 8, cases[_i].chain[0]);
+    put(&file.records, 4, 7);
+    put(&file.records, 4, 7);
+    put(&file.records, 8, NS);
+    put(&file.records, 8, cases[_i].count + 1);
+    put(&file.records, 8, CHAIN_USER);
+    for (size_t i = 0; i < cases[_i].count; i++) put(&file.records, 8, cases[_i].chain[i]);
+    put(&file.records, 8, link != 0 ? 2 : 0);
+    if (link != 0) put(&file.records, 8, link);
+    end_record(&file.records, from);
+    struct builder bytes = make_file(&file);
+    struct reading r = read_whole(&bytes);
+    size_t count = 0;
+    while (count < 4 && cases[_i].expected[count] != 0) count++;
+    ck_assert_uint_eq(r.count, 1);
+    ck_assert_uint_eq(r.seen[0].count, count);
+    for (size_t i = 0; i < count; i++) ck_assert_uint_eq(r.seen[0].frames[i].pc, cases[_i].expected[i]);
+    free(r.seen);
+    builder_free(&elf);
+    remove_folder();
+}
+END_TEST
+
 int main(void) {
     TCase *layouts = tcase_create("layouts");
     add_tests(layouts, test_chains, test_pipe, test_other_records, test_long_event_name, test_skips,
               test_zeros_in_chains, test_recorded_calls);
     add_loop_tests(layouts, 0, 11, test_attribute_sizes);
     add_loop_tests(layouts, 0, 2, test_several_events);
+    add_loop_tests(layouts, 0, 2, test_group);
+    add_loop_tests(layouts, 0, 6, test_leaf_caller);
     TCase *times = tcase_create("times");
     add_tests(times, test_order_of_times, test_no_rounds, test_records_that_wait, test_choices);
     TCase *maps = tcase_create("maps");
