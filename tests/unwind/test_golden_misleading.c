@@ -717,6 +717,52 @@ START_TEST(constants_after_a_call) {
 }
 END_TEST
 
+/* The path to the return leads over a call, which returns. The word after that call, or after the next instruction, is
+ * code, although a constant before the function reads as an instruction that loads it: an earlier function loads that
+ * constant, or the instruction after the call does something. Only the path gives the frame: the caller calls through a
+ * register, and the call lies apart from the function's start. Variables hold a return address of an earlier call. */
+START_TEST(constants_that_read_as_loads) {
+    const bool is_thumb = _i != 0, has_load = _i != 2;
+    const usp_addr earlier = FUNCTION - 0x40, apart = FUNCTION + 0x80, after = apart + (has_load ? 4 : 6),
+                   bit = is_thumb;
+    struct fixture *f = begin(USP_ARCH_ARMV7, USP_OS_LINUX);
+    if (is_thumb) {
+        CODE16(&f->memory, earlier, /* ldr r1, earlier + 4, or nop */ has_load ? 0x4900 : 0xbf00, /* bx lr */ 0x4770,
+               /* the constant: ldr r0, apart + 8 or + 12 */ has_load ? 0x4830 : 0x4831, 11);
+        CODE16(&f->memory, FUNCTION, /* push {r4, lr} */ 0xb510, /* sub sp, #8 */ 0xb082, /* cmp r0, #0 */ 0x2800,
+               /* beq apart */ 0xd03b,
+               /* add sp, #8 */ 0xb002, /* pop {r4, pc} */ 0xbd10);
+        if (has_load) {
+            CODE16(&f->memory, apart - 2, /* udf */ 0xde00, /* bl OTHER */ 0xf000, 0xf83e, /* bl LONG */ 0xf000, 0xf9bc,
+                   /* b to the add */ 0xe7be);
+        } else {
+            CODE16(&f->memory, apart - 2, /* udf */ 0xde00, /* nop */ 0xbf00, /* bl OTHER */ 0xf000, 0xf83d,
+                   /* bl LONG */ 0xf000, 0xf9bb, /* movs r1, #0 */ 0x2100, /* b to the add */ 0xe7bc);
+        }
+        CODE16(&f->memory, OTHER, /* bx lr */ 0x4770);
+        CODE16(&f->memory, CALLER - 2, /* blx r3 */ 0x4798, /* pop {pc} */ 0xbd00);
+        CODE16(&f->memory, STALE - 2, /* blx r3 */ 0x4798, /* pop {pc} */ 0xbd00);
+        CODE16(&f->memory, RA2 - 2, /* blx r3 */ 0x4798, /* udf */ 0xde00);
+    } else {
+        CODE32(&f->memory, earlier, /* ldr r1, earlier + 8 */ 0xe59f1000, /* bx lr */ 0xe12fff1e,
+               /* the constant: ldr r0, apart + 8 */ 0xe59f00b8);
+        CODE32(&f->memory, FUNCTION, /* push {r4, lr} */ 0xe92d4010, /* sub sp, sp, #8 */ 0xe24dd008,
+               /* cmp r0, #0 */ 0xe3500000,
+               /* beq apart */ 0x0a00001b, /* add sp, sp, #8 */ 0xe28dd008, /* pop {r4, pc} */ 0xe8bd8010);
+        CODE32(&f->memory, apart - 4, /* udf */ 0xe7f000f0, /* bl OTHER */ 0xeb00001e, /* bl LONG */ 0xeb0000dd,
+               /* b to the add */ 0xeaffffe0);
+        CODE32(&f->memory, OTHER, /* bx lr */ 0xe12fff1e);
+        CODE32(&f->memory, CALLER - 4, /* blx r3 */ 0xe12fff33, /* pop {pc} */ 0xe49df004);
+        CODE32(&f->memory, STALE - 4, /* blx r3 */ 0xe12fff33, /* pop {pc} */ 0xe49df004);
+        CODE32(&f->memory, RA2 - 4, /* blx r3 */ 0xe12fff33, /* udf */ 0xe7f000f0);
+    }
+    WORDS(&f->memory, STACK, 4, STALE | bit, 7, 7, CALLER | bit, RA2 | bit, 7);
+    set_registers(f, OTHER | bit, STACK, 0);
+    usp_registers_set_lr(&f->registers, after | bit);
+    EXPECT(f, USP_STOP_FP_ZERO, OTHER, after, CALLER, RA2);
+}
+END_TEST
+
 /* A realigned stack, without tables: the epilogue loads the old stack pointer from the slot in which it was saved
  * (OpenSSL's perlasm). A return address of another frame lies below it. */
 START_TEST(stack_pointer_out_of_a_slot) {
@@ -968,6 +1014,7 @@ int main(void) {
     tcase_add_loop_test(paths, jumps_to_numbers, 0, 2);
     tcase_add_loop_test(paths, registers_in_a_block, 0, 11);
     tcase_add_loop_test(paths, constants_after_a_call, 0, 20);
+    tcase_add_loop_test(paths, constants_that_read_as_loads, 0, 3);
     tcase_add_loop_test(paths, stack_pointer_out_of_a_slot, 0, 3);
     tcase_add_loop_test(paths, called_through_a_table, 0, 4);
     tcase_add_loop_test(paths, pushed_by_an_interpreter, 0, 5);
