@@ -32,19 +32,21 @@ AC_DEFUN([USP_FRAME_POINTERS], [
 
 # USP_VERSION_SCRIPT(MAP): exports only public names, each under the release that introduced it. The library is never
 # unloaded, because its signal handler may be running. Its symbols are bound when it is loaded, because the loader needs
-# more stack than a signal handler may use.
+# more stack than a signal handler may use. Its own calls are bound when it is linked: a program's function of the same
+# name never takes the place of one that the library relies on, and each call is direct.
 AC_DEFUN([USP_VERSION_SCRIPT], [
+  usp_version_flags='-Wl,-z,nodelete -Wl,-z,now -Wl,-Bsymbolic-functions'
   AC_CACHE_CHECK([whether the linker takes a version script], [usp_cv_version_script],
     [echo "PROBE_1 { global: probe; local: *; };" > conftest.map
      usp_saved_LDFLAGS=$LDFLAGS
-     LDFLAGS="$LDFLAGS -shared -fPIC -Wl,--version-script=conftest.map -Wl,-z,nodelete -Wl,-z,now"
+     LDFLAGS="$LDFLAGS -shared -fPIC -Wl,--version-script=conftest.map $usp_version_flags"
      AC_LINK_IFELSE([AC_LANG_SOURCE([int probe(void); int probe(void) { return 0; }])],
        [usp_cv_version_script=yes], [usp_cv_version_script=no])
      LDFLAGS=$usp_saved_LDFLAGS
      rm -f conftest.map])
   VERSION_LDFLAGS=
   AS_IF([test $usp_cv_version_script = yes],
-    [VERSION_LDFLAGS="-Wl,--version-script=$1 -Wl,-z,nodelete -Wl,-z,now"])
+    [VERSION_LDFLAGS="-Wl,--version-script=$1 $usp_version_flags"])
   AC_SUBST([VERSION_LDFLAGS])
   AM_CONDITIONAL([HAVE_VERSION_SCRIPT], [test $usp_cv_version_script = yes])
 ])

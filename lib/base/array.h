@@ -12,16 +12,12 @@
 /* Makes room for `needed` elements of `size` bytes each. Doubles the array, so that appending elements one by one takes
  * linear time.
  *   capacity  for how many elements there is room; updated
- * Returns the array, which may have moved, or NULL when memory lacks; then the old array and *capacity are unchanged. */
+ * Returns the array, which may have moved, or NULL when memory lacks; then the old array and *capacity are unchanged.
+ * The second function is called when the room does not suffice, so that only the comparison is inline. */
+void *uspi_array_grow(void *array, size_t *capacity, size_t needed, size_t size);
 static inline void *uspi_array_reserve(void *array, size_t *capacity, size_t needed, size_t size) {
     if (array != NULL && needed <= *capacity) return array;
-    size_t wanted = *capacity > SIZE_MAX / 2 ? needed : *capacity * 2;
-    if (wanted < needed) wanted = needed;
-    if (wanted < 8) wanted = 8;
-    if (wanted > SIZE_MAX / size) return NULL;
-    void *grown = realloc(array, wanted * size);
-    if (grown != NULL) *capacity = wanted;
-    return grown;
+    return uspi_array_grow(array, capacity, needed, size);
 }
 
 /* Makes room for `more` elements after the first `count`. `pointer` is the address of the array's pointer, which is

@@ -20,13 +20,7 @@ static inline bool uspi_gathered_reserve(struct uspi_gathered *gathered, size_t 
 }
 
 /* A usp_write_function whose context is a struct uspi_gathered. Returns USP_OK or USP_ERROR_NO_MEMORY. */
-static inline int uspi_gathered_append(void *context, const char *bytes, size_t n) {
-    struct uspi_gathered *gathered = (struct uspi_gathered *)context;
-    if (!uspi_gathered_reserve(gathered, n)) return USP_ERROR_NO_MEMORY;
-    if (n > 0) memcpy(gathered->bytes + gathered->size, bytes, n);
-    gathered->size += n;
-    return USP_OK;
-}
+int uspi_gathered_append(void *context, const char *bytes, size_t n);
 
 /* Frees the bytes. */
 static inline void uspi_gathered_clear(struct uspi_gathered *gathered) {

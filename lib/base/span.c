@@ -31,6 +31,19 @@ size_t uspi_span_find_last(struct uspi_span text, struct uspi_span needle) {
     return text.length;
 }
 
+struct uspi_span uspi_span_trim_left(struct uspi_span text) {
+    size_t from = 0;
+    while (from < text.length && uspi_is_blank(text.bytes[from])) from++;
+    return uspi_span_after(text, from);
+}
+
+struct uspi_span uspi_span_trim_right(struct uspi_span text) {
+    while (text.length > 0 && uspi_is_blank(text.bytes[text.length - 1])) text.length--;
+    return text;
+}
+
+struct uspi_span uspi_span_trim(struct uspi_span text) { return uspi_span_trim_left(uspi_span_trim_right(text)); }
+
 struct uspi_span uspi_span_file_name(struct uspi_span path) {
     size_t from = path.length;
     while (from > 0 && path.bytes[from - 1] != '/') from--;

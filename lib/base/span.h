@@ -79,18 +79,9 @@ static inline int uspi_hex_digit(char c) {
 }
 
 /* Return a text without blanks at its beginning, at its end, or both. */
-static inline struct uspi_span uspi_span_trim_left(struct uspi_span text) {
-    size_t from = 0;
-    while (from < text.length && uspi_is_blank(text.bytes[from])) from++;
-    return uspi_span_after(text, from);
-}
-static inline struct uspi_span uspi_span_trim_right(struct uspi_span text) {
-    while (text.length > 0 && uspi_is_blank(text.bytes[text.length - 1])) text.length--;
-    return text;
-}
-static inline struct uspi_span uspi_span_trim(struct uspi_span text) {
-    return uspi_span_trim_left(uspi_span_trim_right(text));
-}
+struct uspi_span uspi_span_trim_left(struct uspi_span text);
+struct uspi_span uspi_span_trim_right(struct uspi_span text);
+struct uspi_span uspi_span_trim(struct uspi_span text);
 
 /* Returns the last component of a path. */
 struct uspi_span uspi_span_file_name(struct uspi_span path);

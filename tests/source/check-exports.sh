@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Checks that the public headers, lib/unspool.map and the built library agree. A function that a header declares is
-# exported under the version in the map, no other function is, and the static library's names have our prefixes.
+# exported under the version in the map, no other function is, and the static library's names have our prefixes. The
+# shared library calls its own functions directly, so that a program's function of the same name is not called instead.
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
@@ -46,6 +47,10 @@ if [[ -e lib/.libs/libunspool.so ]]; then
     < <(comm -23 "$work/mapped-here" "$work/exported")
   while read -r name; do fail "$name is exported but not in lib/unspool.map so"; done \
     < <(comm -13 "$work/mapped-here" "$work/exported")
+  # The loader resolves relocations that name a function, and may find the program's function.
+  readelf -rW lib/.libs/libunspool.so 2>/dev/null | grep -oE "\b${prefix}usp_[a-z0-9_]+" | sort -u \
+    >"$work/bound-late" || :
+  while read -r name; do fail "the shared library finds its own $name by the loader"; done <"$work/bound-late"
 fi
 if [[ -e lib/.libs/libunspool.a ]]; then
   built=1

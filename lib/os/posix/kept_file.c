@@ -34,7 +34,7 @@ static int write_at(int fd, uint64_t at, const uint8_t *bytes, size_t n) {
 /* Reserves disk space, so that a disk that is full later does not keep the file from being written: by Linux's
  * fallocate, or, where a file system or a system has none, by writing zeros. */
 static int reserve(int fd, uint64_t size) {
-    static const uint8_t zeros[4096];
+    static const uint8_t zeros[512];
     int status = uspi_os_may_write(size) ? USP_OK : USP_ERROR_SYSTEM;
 #if USPI_OS == USPI_OS_LINUX
     if (status == USP_OK && fallocate(fd, 0, 0, (off_t)size) == 0) return USP_OK;
