@@ -20,6 +20,7 @@ struct uspi_image_sources {
     struct uspi_pointers pointers;             /* how to read pointers in that memory */
     const struct usp_dyld_caches *dyld_caches; /* for Mach-O images without a file; NULL: none */
     const char *build_ids;                     /* a folder of files by build id, as perf keeps one; NULL: none */
+    struct usp_image kernel;                   /* of a recording, without its path; all zero: none */
     const char *index_store;                   /* a folder of index files (lib/symbolize/store/); NULL: none */
 };
 

@@ -108,6 +108,19 @@ static struct uspi_pointers describe_self(void) {
     return (struct uspi_pointers){.signature_mask = self.pac_mask};
 }
 
+/* Returns the kernel's own image, without its path; all zero: there is none. */
+static struct usp_image find_kernel(const struct usp_images *images) {
+    for (size_t i = 0; i < usp_images_count(images); i++) {
+        struct usp_image image = *usp_images_get(images, i);
+        if ((image.flags & USP_IMAGE_KERNEL) == 0 ||
+            strncmp(image.path, USPI_KERNEL_PATH, sizeof USPI_KERNEL_PATH - 1) != 0)
+            continue;
+        image.path = NULL;
+        return image;
+    }
+    return (struct usp_image){.path = NULL};
+}
+
 int usp_symbolizer_create(const struct usp_images *images, const struct usp_symbolizer_options *options,
                           struct usp_symbolizer **symbolizer) {
     if (symbolizer == NULL) return USP_ERROR_ARGUMENT;
@@ -132,6 +145,7 @@ int usp_symbolizer_create(const struct usp_images *images, const struct usp_symb
     made->places.pointers =
         (struct uspi_pointers){.shared_cache = completed.shared_cache, .signature_mask = completed.pac_mask};
     made->places.dyld_caches = completed.dyld_caches;
+    made->places.kernel = find_kernel(images);
     if (made->in_process) made->places.pointers = describe_self();
     if (made->in_process) made->runtime = uspi_objc_runtime_create(made->places.pointers.signature_mask);
     const bool generates = may_generate(images, &completed);

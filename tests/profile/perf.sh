@@ -85,6 +85,71 @@ clock=$(grep -c '^ *cpu-clock' "$work/events")
 [[ $(head -n 1 "$work/events") == *page-faults* ]] || echo "the first sample is not a page fault"
 [[ $clock -gt 0 && $shown -eq $clock ]] || fail "of several events $shown samples are shown, not the $clock of the first one"
 
+# perf inject --jit makes a file of each function that generated code has announced. They have names, and callers.
+if [[ $(uname -m) == x86_64 ]]; then
+  cat >"$work/generates.c" <<'END'
+#define _GNU_SOURCE 1
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+static uint64_t now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+int main(int argc, char **argv) {
+    /* push rbp; mov rbp, rsp; mov eax, edi; dec eax; jne to before it; pop rbp; ret */
+    static const unsigned char code[] = {0x55, 0x48, 0x89, 0xe5, 0x89, 0xf8, 0xff, 0xc8, 0x75, 0xfc, 0x5d, 0xc3};
+    char path[4096];
+    const uint32_t pid = (uint32_t)getpid();
+    if (argc < 3) return 1;
+    snprintf(path, sizeof path, "%s/jit-%u.dump", argv[2], pid);
+    FILE *dump = fopen(path, "w+");
+    unsigned char *at = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (dump == NULL || at == MAP_FAILED) return 1;
+    const struct {
+        uint32_t magic, version, size, machine, padding, pid;
+        uint64_t time, flags;
+    } header = {0x4a695444, 1, 40, 62, 0, pid, now(), 0};
+    fwrite(&header, sizeof header, 1, dump);
+    fflush(dump);
+    /* perf finds the file by this. */
+    mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fileno(dump), 0);
+    memcpy(at, code, sizeof code);
+    const struct {
+        uint32_t id, size;
+        uint64_t time;
+        uint32_t pid, tid;
+        uint64_t address, code, code_size, index;
+    } load = {0, 56 + 10 + sizeof code, now(), pid, pid, (uint64_t)at, (uint64_t)at, sizeof code, 0};
+    fwrite(&load, 56, 1, dump);
+    fwrite("generated", 10, 1, dump);
+    fwrite(code, sizeof code, 1, dump);
+    fflush(dump);
+    for (int n = atoi(argv[1]); n > 0; n--) ((int (*)(int))at)(100000);
+    return 0;
+}
+END
+  "${cc[@]}" -O1 -g -o "$work/generates" "$work/generates.c"
+  for mode in fp dwarf; do
+    rounds=5000
+    for _ in 1 2 3 4; do
+      "${record[@]}" -k mono --call-graph "$mode" -o "$work/generated" "$work/generates" "$rounds" "$work"
+      perf inject --jit -i "$work/generated" -o "$work/injected" 2>"$work/error" ||
+        fail "perf inject --jit: $(<"$work/error")"
+      "$unspool" profile --quiet --format folded "$work/injected" >"$work/out"
+      ! grep -q ';main;generated[; ]' "$work/out" || break
+      rounds=$((rounds * 4))
+    done
+    grep -q ';main;generated[; ]' "$work/out" || fail "$mode: a function of generated code has no name and caller"
+  done
+fi
+
 # A file that is cut off: its whole samples, and the status. Most of all samples go through main, so some of the first
 # half do.
 head -c "$(($(stat -c %s "$work/dumps") / 2))" "$work/dumps" >"$work/cut"

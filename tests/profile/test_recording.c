@@ -758,6 +758,9 @@ static void read_kernel_sample(struct reading *r, uint64_t size, uint64_t pc,
     struct perf_file file = plain_file();
     char error[64];
     put_mmap(&file.records, MISC_KERNEL, UINT32_MAX, 0xffffffff81000000, size, "[kernel.kallsyms]_text", 0);
+    put_mmap(&file.records, MISC_KERNEL, UINT32_MAX, 0xffffffffc0200000, 0x4000, "[a_module]", 0);
+    put_mmap(&file.records, MISC_KERNEL, UINT32_MAX, 0xffffffffc0204000, 0x4000, "/lib/modules/6.1/net/b-module.ko.xz",
+             0);
     put_chain(&file.records, MISC_KERNEL, 7, 7, NS, chain, 2);
     put_build_id(&file.build_ids, MISC_KERNEL | MISC_SIZE, ID, 20, "[kernel.kallsyms]");
     struct builder bytes = make_file(&file);
@@ -786,7 +789,8 @@ static int see_name(void *context, const struct usp_recording_sample *sample) {
 }
 
 /* The kernel's functions are named by the list of its symbols that perf keeps for its build id. They count from the
- * kernel's first instruction, because the kernel is loaded elsewhere each time. Those of modules are not its own. */
+ * kernel's first instruction, because the kernel is loaded elsewhere each time. Those of modules are not its own: they
+ * name the modules' functions, if the list is of the same start of the kernel. */
 START_TEST(test_kernel_names) {
     static const char *const lists[] = {
         "ffffffff91000000 T _text\nffffffff91000000 T _stext\nffffffff91000100 t ___local\nffffffff91000100 T first\n"
@@ -795,15 +799,33 @@ START_TEST(test_kernel_names) {
         "ffffffff91000000 T _stext\nffffffff91000100 T first\nffffffff91000200 T second\nnonsense\n\nffff",
         "0000000000000000 T _text\n0000000000000000 T first\n",
         "",
+        /* Modules follow, in any order, each with its own functions. */
+        "ffffffff81000000 T _text\nffffffff81000100 T first\nffffffffc0200200 t late\t[a_module]\n"
+        "ffffffffc0200100 t early\t[a_module]\nffffffffc0200180 d data\t[a_module]\n"
+        "ffffffffc0204010 T other\t[b_module]\nffffffffc0200180 t stray\t[module]\n",
+        "ffffffff91000000 T _text\nffffffffc0200100 t early\t[a_module]\n",
     };
     static const struct {
         unsigned list;
         uint64_t pc;
         const char *name;
     } cases[] = {
-        {0, 0xffffffff81000100, "first"}, {0, 0xffffffff810001ff, "first"}, {0, 0xffffffff810002f0, "second"},
-        {0, 0xffffffff81000300, "third"}, {1, 0xffffffff81000104, "first"}, {1, 0xffffffff81000204, "second"},
-        {2, 0xffffffff81000100, "none"},  {3, 0xffffffff81000100, "none"},
+        {0, 0xffffffff81000100, "first"},
+        {0, 0xffffffff810001ff, "first"},
+        {0, 0xffffffff810002f0, "second"},
+        {0, 0xffffffff81000300, "third"},
+        {1, 0xffffffff81000104, "first"},
+        {1, 0xffffffff81000204, "second"},
+        {2, 0xffffffff81000100, "none"},
+        {3, 0xffffffff81000100, "none"},
+        {4, 0xffffffffc0200110, "early"},
+        {4, 0xffffffffc02001ff, "early"},
+        {4, 0xffffffffc0200200, "late"},
+        {4, 0xffffffffc0204020, "other"},
+        {4, 0xffffffffc0200010, "none"},
+        {4, 0xffffffff81000100, "first"},
+        /* A list of another start of the kernel, which had its modules elsewhere. */
+        {5, 0xffffffffc0200110, "none"},
     };
     struct reading r;
     write_kernel_list(lists[cases[_i].list]);
@@ -1396,7 +1418,7 @@ int main(void) {
     add_loop_tests(maps, 0, 2, test_page_sizes);
     TCase *names = tcase_create("names");
     tcase_add_checked_fixture(names, make_folder, remove_folder);
-    add_loop_tests(names, 0, 8, test_kernel_names);
+    add_loop_tests(names, 0, 15, test_kernel_names);
     tcase_add_test(names, test_long_kernel_list);
     TCase *damage = tcase_create("damage");
     add_loop_tests(damage, 0, 4, test_compressed);

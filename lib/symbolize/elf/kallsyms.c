@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The symbols of a Linux kernel as /proc/kallsyms lists them, from the copy that perf keeps for the kernel's build id
  * (Linux tools/perf/Documentation/perf-buildid-cache.txt). A line is "ADDRESS TYPE NAME", with a tab and "[MODULE]" for
- * a module. Addresses count from the first instruction: a recording says where that was, and a kernel is loaded
- * elsewhere each time. */
+ * a module. Addresses of the kernel itself count from its first instruction: a recording says where that was, and a
+ * kernel is loaded elsewhere each time. */
 #include "lib/base/span.h"
 #include "lib/images/elf_file.h"
 #include "lib/symbolize/index/tables.h"
@@ -22,7 +22,8 @@ struct kallsyms {
     struct uspi_tables contract;
     struct uspi_file *file;
     struct uspi_bytes text;
-    usp_addr base; /* address of the first instruction in the list */
+    usp_addr base;           /* address in the list from which addresses count */
+    struct uspi_span module; /* its name, in the image's path; empty: the kernel itself */
 };
 
 struct line {
@@ -61,9 +62,25 @@ static bool is_of_module(const struct line *line) {
     return line->name.length > 0 && memchr(line->name.bytes, '\t', line->name.length) != NULL;
 }
 
-static bool is_function(const struct kallsyms *k, const struct line *line) {
+/* Returns whether a character of a module's name is that of its file's name, in which both may be used. */
+static bool is_same(char a, char b) { return (a == '-' ? '_' : a) == (b == '-' ? '_' : b); }
+
+/* Returns whether a line ends in a module's name in brackets, and cuts that off. */
+static bool take_module(struct line *line, struct uspi_span module) {
+    const struct uspi_span name = line->name;
+    if (name.length < module.length + 3) return false;
+    const char *at = name.bytes + name.length - module.length - 3;
+    if (at[0] != '\t' || at[1] != '[' || name.bytes[name.length - 1] != ']') return false;
+    for (size_t i = 0; i < module.length; i++) {
+        if (!is_same(at[2 + i], module.bytes[i])) return false;
+    }
+    line->name.length = (size_t)(at - name.bytes);
+    return true;
+}
+
+static bool is_function(const struct kallsyms *k, struct line *line) {
     if (line->address < k->base || line->name.length == 0 || memchr("tTwW", line->type, 4) == NULL) return false;
-    return !is_of_module(line);
+    return k->module.length > 0 ? take_module(line, k->module) : !is_of_module(line);
 }
 
 /* Aliases: a global one is preferred, then one with fewer underscores in front. */
@@ -154,6 +171,7 @@ static int get(const struct uspi_tables *tables, uint32_t number, struct uspi_na
     struct line line;
     uint64_t at = number;
     if (!next_line(k, &at, &line) || line.name.length == 0) return USP_ERROR_FORMAT;
+    if (k->module.length > 0) (void)take_module(&line, k->module);
     named->name = uspi_names_keep(names, line.name.bytes, line.name.length);
     return named->name != NULL ? USP_OK : USP_ERROR_NO_MEMORY;
 }
@@ -182,6 +200,16 @@ static bool find_base(struct kallsyms *k) {
     return k->base != 0;
 }
 
+/* Returns a module's name in the path of its image: [NAME], or that of a file NAME.ko, which may be compressed. It is
+ * empty for the kernel itself. */
+static struct uspi_span module_of(const char *path) {
+    const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+    const bool is_kernel = strncmp(path, USPI_KERNEL_PATH, sizeof USPI_KERNEL_PATH - 1) == 0;
+    const char *end = is_kernel ? NULL : strstr(name, ".ko");
+    if (name[0] == '[' && !is_kernel) end = strchr(++name, ']');
+    return (struct uspi_span){name, end != NULL ? (size_t)(end - name) : 0};
+}
+
 static int judge_any(void *context, struct uspi_bytes bytes, struct uspi_error *error) {
     (void)context;
     (void)bytes;
@@ -192,7 +220,9 @@ static int judge_any(void *context, struct uspi_bytes bytes, struct uspi_error *
 int uspi_kallsyms_open(const struct usp_image *image, const struct uspi_image_sources *places,
                        struct uspi_tables **tables) {
     struct uspi_file *file;
-    int status = uspi_kept_file_open(image, places, "kallsyms", judge_any, NULL, &file);
+    const struct uspi_span module = module_of(image->path);
+    const bool is_module = module.length > 0;
+    int status = uspi_kept_file_open(is_module ? &places->kernel : image, places, "kallsyms", judge_any, NULL, &file);
     if (status != USP_OK) return status;
     const struct uspi_bytes text = uspi_file_bytes(file);
     struct kallsyms *k = text.size <= LIST_MAX ? calloc(1, sizeof *k) : NULL;
@@ -210,9 +240,16 @@ int uspi_kallsyms_open(const struct usp_image *image, const struct uspi_image_so
                                        .reads_all = true,
                                        .find_directly = find_directly,
                                        .direct_limit = text.size / DIRECT_BYTES};
-    if (!find_base(k)) {
+    /* The list has the addresses of modules since one start of the kernel. At others they are elsewhere. */
+    if (!find_base(k) || (is_module && k->base != places->kernel.load_address)) {
         close_tables(&k->contract);
         return USP_ERROR_NOT_FOUND;
+    }
+    if (is_module) {
+        k->base = image->load_address;
+        k->module = module;
+        /* They are not listed in the order of their addresses. */
+        k->contract.find_directly = NULL;
     }
     *tables = &k->contract;
     return USP_OK;

@@ -88,7 +88,12 @@ int uspi_elf_memory_tables_open(const struct usp_image *image, const struct uspi
  * The bytes must stay. Returns as uspi_elf_tables_open does. */
 int uspi_symfile_tables_open(struct uspi_bytes file, const struct usp_image *image, struct uspi_tables **tables);
 
-/* Opens the list of a kernel's symbols that places->build_ids has. Addresses count from the kernel's first instruction.
+/* What the path of the kernel's own image begins with. Other images of the kernel's are its modules and the vdso. */
+#define USPI_KERNEL_PATH "[kernel."
+
+/* Opens the list of a kernel's symbols that places->build_ids has, for the kernel's image or for that of a module.
+ * Addresses count from the kernel's first instruction, or from the module's beginning. Names of modules are found only
+ * if the list was made since the kernel was started: places->kernel has the list's address.
  * Returns as uspi_elf_tables_open does. */
 int uspi_kallsyms_open(const struct usp_image *image, const struct uspi_image_sources *places,
                        struct uspi_tables **tables);
