@@ -214,7 +214,7 @@ END_TEST
 
 /* Appends " text-N" of two fields that alternate, and what a report shows of them. */
 static void append_alternating(struct uspi_gathered *text, struct uspi_gathered shown[2], unsigned number) {
-    static const char *const labels[] = {"Exception Reason", "Termination Reason"};
+    static const char *const labels[] = {"VM Region Info", "Termination Reason"};
     char line[128];
     for (unsigned i = 0; i < 2; i++) {
         int n = snprintf(line, sizeof line, "%s:\n%s %u is a text of some length\n\n", labels[i], labels[i], number);
@@ -651,6 +651,72 @@ START_TEST(metrickit_fields) {
 }
 END_TEST
 
+/* What Apple's tools write for flags of an .ips, and what the kernel has recorded. A flag that is 0 says nothing. */
+START_TEST(notes_of_ips) {
+    static const struct {
+        const char *flags, *note;
+    } rows[] = {
+        {"\"isCorpse\":1", "Exception Note:      EXC_CORPSE_NOTIFY\n"},
+        {"\"isCorpse\":0", ""},
+        {"\"isCorpse\":1,\"isSimulated\":true", "Exception Note:      SIMULATED (this is NOT a crash)\n"},
+        {"\"isSimulated\":1,\"simulatedCaller\":\"tester\"",
+         "Exception Note:      SIMULATED (this is NOT a crash) requested by tester\n"},
+        {"\"isNonFatal\":1", "Exception Note:      NON-FATAL CONDITION (this is NOT a crash)\n"},
+    };
+    for (size_t i = 0; i < ELEMENTS(rows); i++) {
+        char in[512], expected[512];
+        snprintf(in, sizeof in,
+                 "{\"exception\":{\"type\":\"EXC_GUARD\"},%s,\"ktriageinfo\":\"VM - one\\nVM - two\\n\","
+                 "\"legacyInfo\":{\"threadHighlighted\":0},"
+                 "\"threads\":[{\"frames\":[{\"imageOffset\":16,\"imageIndex\":0}]}],"
+                 "\"usedImages\":[{\"base\":4294967296,\"size\":65536,\"name\":\"App\"}]}",
+                 rows[i].flags);
+        snprintf(expected, sizeof expected,
+                 "Exception Type:      EXC_GUARD\n%sTriggered by Thread: 0\n\n"
+                 "Kernel Triage:\n  VM - one\n  VM - two\n\n"
+                 "Thread 0 Crashed:\n0   " APP "0x0000000100000010 f10 + 4 (a.c:9)\n\n"
+                 "Binary Images:\n0x100000000 - 0x10000ffff App\n\n",
+                 rows[i].note);
+        check_report(in, expected, USP_REPORT_TEXT);
+    }
+}
+END_TEST
+
+/* A reason of several lines keeps them, in every format; a stack in it is shown as a stack. Lines that
+ * are read again lose the blanks before them. */
+START_TEST(reasons_of_lines) {
+#define LINES "\"no item:\\n  key = 1\\n0   App 0x0000000100000010 0x100000000 + 16\\n\""
+    static const char *const texts[] = {
+        "{\"crash\":{\"error\":{\"reason\":" LINES "},\"threads\":[{\"backtrace\":{\"contents\":["
+        "{\"instruction_addr\":4294967552}]}}]},\"binary_images\":["
+        "{\"image_addr\":4294967296,\"image_size\":65536,\"name\":\"/App\"}]}",
+        "{\"exception\":{\"values\":[{\"value\":" LINES ",\"stacktrace\":{\"frames\":["
+        "{\"instruction_addr\":\"0x100000100\"}]}}]},\"debug_meta\":{\"images\":["
+        "{\"type\":\"macho\",\"image_addr\":\"0x100000000\",\"image_size\":65536,\"code_file\":\"/App\"}]}}",
+        "{\"exceptions\":[{\"message\":" LINES ",\"stacktrace\":[{\"isPC\":true,\"frameAddress\":\"0x100000100\","
+        "\"machoLoadAddress\":\"0x100000000\",\"machoFile\":\"/App\"}]}]}",
+        "{\"exception\":{\"message\":" LINES "},\"frames\":[{\"imageOffset\":256,\"imageIndex\":0}],"
+        "\"usedImages\":[{\"base\":4294967296,\"size\":65536,\"name\":\"App\"}]}",
+    };
+    static const char reason[] = "Exception Reason:\n  no item:\n    key = 1\n\n",
+                      plain[] = "Exception Reason:\n  no item:\n  key = 1\n\n";
+    for (size_t i = 0; i < ELEMENTS(texts); i++) {
+        struct output output = {.text = NULL}, again = {.text = NULL};
+        struct usp_report *report = read_text(texts[i]);
+        ck_assert_int_eq(usp_report_format(report, USP_REPORT_TEXT, gather, &output), USP_OK);
+        ck_assert_msg(strncmp(output.text, reason, sizeof reason - 1) == 0, "text %zu: %s", i, output.text);
+        usp_report_free(report);
+        report = read_text(output.text);
+        ck_assert_int_eq(usp_report_format(report, USP_REPORT_TEXT, gather, &again), USP_OK);
+        ck_assert_msg(strncmp(again.text, plain, sizeof plain - 1) == 0, "text %zu: %s", i, again.text);
+        usp_report_free(report);
+        free(output.text);
+        free(again.text);
+    }
+#undef LINES
+}
+END_TEST
+
 /* ---- formats of JSON: what a report of each shows ---- */
 
 /* The text's JSON, and parts of the report in the order in which it has them. */
@@ -839,7 +905,8 @@ static const struct shown line_reports[] = {
      "*** First throw call stack:\n(0x100000101 0x100000111)\n"
      "*** Terminating app due to uncaught exception of class 'Fault'\n*** First throw call stack:\n(\n"
      "\t0   App                                 0x0000000100000101 App + 257\n)\n" IMAGES,
-     {"Exception Type:      RCTFatalException: no 'a'\nException Reason:    no 'a', stack: f@1:2\n\n*** First throw",
+     {"Exception Type:      RCTFatalException: no 'a'\n\nException Reason:\n  no 'a', stack:\n  f@1:2\n\n*** First "
+      "throw",
       "\n----\n\nException Type:      Fault\n\n*** First throw call stack:\n0   App"}},
     {"libc++abi: terminating due to uncaught exception of type std::runtime_error: no queue\n"
      "0   App                                 0x0000000100000101 App + 257\n" IMAGES,
@@ -908,6 +975,22 @@ static const struct shown line_reports[] = {
       "watchdog transgression ProcessVisibility: Unknown>\n",
       "VM Region Info:      0x10 is not in any region.\nTriggered by Thread: 0\n\n",
       "Application Specific Information:\n  Library not loaded\n\nThread 0"}},
+    /* Kernel triage, and what went wrong when the report was made. */
+    {"Exception Type:  EXC_CRASH (SIGABRT)\nException Note:  EXC_CORPSE_NOTIFY\n\n"
+     "Application Specific Information:\nabort() called\n\nError Formulating Crash Report:\nno snapshot\n\n"
+     "Kernel Triage:\nVM - shortage one\nVM - shortage two\n\n\nThread 0 Crashed:\n"
+     "0   App  0x0000000100000100 App + 256\n" IMAGES,
+     {"Exception Type:      EXC_CRASH (SIGABRT)\nException Note:      EXC_CORPSE_NOTIFY\n\n",
+      "Application Specific Information:\n  abort() called\n  no snapshot\n\n"
+      "Kernel Triage:\n  VM - shortage one\n  VM - shortage two\n\nThread 0 Crashed:\n0   App"}},
+    /* Entities of HTML, with names and numbers, in names, reasons and images. Other numbers stay. */
+    {"Exception Type:  EXC_CRASH (SIGABRT)\nException Reason: &#39;a&apos; &lt; &#x27;b&#X27; &amp;&#38; &quot;c&#34; "
+     "&#960;\n\n"
+     "Thread 0 Crashed:\n0   App  0x0000000100000100 Box&lt;int&#62;::put(T&amp;) + 12\n"
+     "1   &lt;translation info unavailable&gt;   0x300000000 ???\n"
+     "0x200000000 - 0x20000ffff App arm64 &#60;" UUID_A "&#x3e; /App\n",
+     {"Exception Reason:    'a' < 'b' && \"c\" &#960;\n", "0x0000000100000100 Box<int>::put(T&) + 12\n1   ",
+      "0x0000000300000000 ???\n", "0x200000000 - 0x20000ffff App arm64 <"}},
     /* spindump: code that is in no image has a place in the tree. */
     {"  Thread 0x3316    2 samples (1-2)\n  2  main + 40 (App + 400) [0x100000190]\n    2  ??? [0x4800047383]\n"
      "      1  ??? [0x48000475fb]\n",
@@ -1525,10 +1608,11 @@ END_TEST
 int main(void) {
     TCase *tcase = tcase_create("report"), *large = tcase_create("large");
     add_tests(tcase, a_crash, a_crash_in_json, long_information, long_texts_that_alternate, message_of_lines,
-              imitated_heading, message_of_an_exception, fields_of_ips, images_of_several, swift_with_names,
-              documents_in_lines, text_of_apple, application_backtrace, panics, metrickit, metrickit_alone,
-              metrickit_fields, metrickit_events, metrickit_orders, metrickit_exact, frame_in_no_array, without_a_root,
-              trees, folded, every_format, refused, deep, cut_json, recording, jetsam);
+              imitated_heading, message_of_an_exception, fields_of_ips, notes_of_ips, reasons_of_lines,
+              images_of_several, swift_with_names, documents_in_lines, text_of_apple, application_backtrace, panics,
+              metrickit, metrickit_alone, metrickit_fields, metrickit_events, metrickit_orders, metrickit_exact,
+              frame_in_no_array, without_a_root, trees, folded, every_format, refused, deep, cut_json, recording,
+              jetsam);
     add_loop_tests(tcase, 0, ELEMENTS(kscrash_reports), kscrash);
     add_loop_tests(tcase, 0, ELEMENTS(binary_infos), diagnostic_report);
     add_loop_tests(tcase, 0, ELEMENTS(json_reports), other_json);

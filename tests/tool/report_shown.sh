@@ -152,11 +152,11 @@ python3 - "$work/alternating.crash" <<'END'
 import sys
 with open(sys.argv[1], 'w') as out:
     for report in range(100):
-        out.write('Process: App\n' + 'Application Specific Information:\na\n\nException Reason:\nb\n\n' * 400)
+        out.write('Process: App\n' + 'Application Specific Information:\na\n\nVM Region Info:\nb\n\n' * 400)
         out.write('\nThread 0:\n0   App 0x0000000100000010 0x100000000 + 16\n\n')
 END
 (is_sanitized || ulimit -v 400000; "$unspool" report --quiet "$work/alternating.crash") >"$work/out" || fail "texts that alternate: status $?"
-[[ $(grep -c '^Exception Reason: *b b b' "$work/out") -eq 100 ]] || fail "texts that alternate"
+[[ $(grep -c '^VM Region Info: *b b b' "$work/out") -eq 100 ]] || fail "texts that alternate"
 
 # A hole in a sparse file takes no memory. Its text is shown.
 cp "$work/old.crash" "$work/sparse.crash"

@@ -430,6 +430,7 @@ bool uspi_apple_field(struct uspi_span line, struct uspi_heading *heading) {
         {USPI_SPAN_INIT("Exception Type:"), USPI_FIELD_EXCEPTION_TYPE, false},
         {USPI_SPAN_INIT("Exception Subtype:"), USPI_FIELD_EXCEPTION_SUBTYPE, false},
         {USPI_SPAN_INIT("Exception Codes:"), USPI_FIELD_EXCEPTION_CODES, false},
+        {USPI_SPAN_INIT("Exception Note:"), USPI_FIELD_EXCEPTION_NOTE, false},
         {USPI_SPAN_INIT("Exception Reason:"), USPI_FIELD_EXCEPTION_REASON, false},
         {USPI_SPAN_INIT("Exception Message:"), USPI_FIELD_EXCEPTION_REASON, false},
         {USPI_SPAN_INIT("Termination Reason:"), USPI_FIELD_TERMINATION, false},
@@ -441,6 +442,8 @@ bool uspi_apple_field(struct uspi_span line, struct uspi_heading *heading) {
         {USPI_SPAN_INIT("Crashed Thread:"), USPI_FIELD_TRIGGERED_BY, false},
         {USPI_SPAN_INIT("Application Specific Information:"), USPI_FIELD_INFORMATION, false},
         {USPI_SPAN_INIT("Dyld Error Message:"), USPI_FIELD_INFORMATION, false},
+        {USPI_SPAN_INIT("Error Formulating Crash Report:"), USPI_FIELD_INFORMATION, false},
+        {USPI_SPAN_INIT("Kernel Triage:"), USPI_FIELD_KERNEL_TRIAGE, false},
     };
     return uspi_take_field(line, labels, sizeof labels / sizeof *labels, heading);
 }

@@ -53,11 +53,12 @@ static bool may_be_quoted(struct uspi_span line, struct uspi_line_kind kind) {
     return (has_angle || kind.begins == USPI_BEGINS_OTHER) && uspi_may_be_quoted(line, has_angle);
 }
 
-struct uspi_span uspi_line_plain(struct uspi_span *line, struct uspi_line_kind *kind, struct uspi_gathered *copy) {
+struct uspi_span uspi_line_plain(struct uspi_span *line, struct uspi_line_kind *kind, bool keeps_places,
+                                 struct uspi_gathered *copy) {
     *line = uspi_span_after(*line, kind->time);
     kind->time = 0;
     if (!may_be_quoted(*line, *kind)) return *line;
-    const struct uspi_span plain = uspi_without_quotes(*line, copy);
+    const struct uspi_span plain = uspi_without_quotes(*line, keeps_places, copy);
     kind->has = uspi_line_bytes_of(plain);
     kind->begins = uspi_line_begins_of(plain);
     return plain;
@@ -98,7 +99,7 @@ static bool learn_quoted(struct uspi_line_reader *lines, uint64_t position, stru
     for (size_t at = 0, begin = 0; uspi_quoted_next(line, &at, &part, &separator); begin = at) {
         if (!is_list) part = line;
         struct uspi_line_kind kind = uspi_line_kind_of(part);
-        const struct uspi_span plain = uspi_line_plain(&part, &kind, &lines->buffers->plain[0]);
+        const struct uspi_span plain = uspi_line_plain(&part, &kind, true, &lines->buffers->plain[0]);
         if (!learn(lines, position + begin, plain, kind)) return false;
         if (!is_list) break;
     }
@@ -345,7 +346,7 @@ static bool find_next_line(struct uspi_line_reader *lines, const struct uspi_lin
     if (end == NULL && !here->is_last) return false;
     *line = end != NULL ? uspi_span_part(following, 0, (size_t)(end - following.bytes)) : following;
     struct uspi_line_kind kind = uspi_line_kind_of(*line);
-    *line = uspi_line_plain(line, &kind, &lines->buffers->plain[1]);
+    *line = uspi_line_plain(line, &kind, true, &lines->buffers->plain[1]);
     return true;
 }
 
@@ -674,7 +675,7 @@ static int write_plain(struct uspi_line_reader *lines, const struct uspi_line_he
     struct uspi_line_here here = *line;
     struct uspi_span shown = line->text;
     const struct uspi_span time = uspi_span_part(shown, 0, here.kind.time);
-    here.text = uspi_line_plain(&shown, &here.kind, &lines->buffers->plain[0]);
+    here.text = uspi_line_plain(&shown, &here.kind, true, &lines->buffers->plain[0]);
     return write_one(lines, &here, time, shown, out, is);
 }
 
@@ -745,7 +746,7 @@ static int read_plain(struct uspi_line_reader *lines, const struct uspi_line_her
                       void *context) {
     struct uspi_line_here here = *line;
     struct uspi_span shown = line->text;
-    here.text = uspi_line_plain(&shown, &here.kind, &lines->buffers->plain[0]);
+    here.text = uspi_line_plain(&shown, &here.kind, false, &lines->buffers->plain[0]);
     return read_one(lines, &here, take, context);
 }
 

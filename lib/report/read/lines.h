@@ -80,8 +80,9 @@ struct uspi_line_kind uspi_line_kind_of(struct uspi_span line);
 
 /* Returns a line without the time before it, and without the marks of a quotation (quoted.h), which are removed in
  * `copy`. *kind, which is the line's, becomes that of the returned text. *line becomes the same characters as they
- * are, without the time, so that both have the same positions. */
-struct uspi_span uspi_line_plain(struct uspi_span *line, struct uspi_line_kind *kind, struct uspi_gathered *copy);
+ * are, without the time; with keeps_places both have the same positions. */
+struct uspi_span uspi_line_plain(struct uspi_span *line, struct uspi_line_kind *kind, bool keeps_places,
+                                 struct uspi_gathered *copy);
 
 /* Returns whether a line of that kind consists of several (quoted.h). */
 bool uspi_line_is_list(struct uspi_span line, struct uspi_line_kind kind);

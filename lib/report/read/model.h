@@ -184,4 +184,7 @@ bool uspi_shows_frame(const struct usp_report_options *selection, const struct u
 const char *uspi_field_key(enum uspi_field field);
 const char *uspi_field_label(enum uspi_field field);
 
+/* Returns whether the text of a field keeps its lines. Of other fields in JSON only the first line is shown. */
+bool uspi_field_has_lines(enum uspi_field field);
+
 #endif

@@ -259,11 +259,27 @@ static void put_span_of_time(struct uspi_text *out, const struct uspi_json_docum
     if (to >= from) put_nanoseconds(out, to - from);
 }
 
+/* Writes what a value means, and after it the value if it is a string. */
+static void put_said(struct uspi_text *out, const struct uspi_json_document *document, size_t node, const char *says) {
+    bool is_hex;
+    uint64_t number = 0;
+    if (node == USPI_JSON_NONE) return;
+    const bool is_string = document->nodes[node].kind == USPI_JSON_STRING;
+    const bool is_true = uspi_span_is(uspi_json_text(document, node), USPI_SPAN("true"));
+    if (!is_string && !is_true && (!uspi_json_uint(document, node, &number, &is_hex) || number == 0)) return;
+    uspi_put_string(out, says);
+    if (is_string) put_value(out, document, node, USPI_MEANS_ITSELF, false);
+}
+
 static void put_field(struct uspi_text *out, const struct uspi_json_document *document, size_t object,
                       const struct uspi_json_field *field) {
     const char *path = field->path, *more = field->more;
     const size_t value = find_value(document, object, path);
     if (field->unless != NULL && find_value(document, object, field->unless) != USPI_JSON_NONE) return;
+    if (field->says != NULL) {
+        put_said(out, document, value, field->says);
+        return;
+    }
     if (field->means == USPI_MEANS_NANOSECONDS && more != NULL) {
         put_span_of_time(out, document, value, find_value(document, object, more));
         return;
@@ -275,7 +291,7 @@ static void put_field(struct uspi_text *out, const struct uspi_json_document *do
         put_strings(out, document, rest, "\n");
         return;
     }
-    put_value(out, document, value, field->means, false);
+    put_value(out, document, value, field->means, uspi_field_has_lines(field->field));
     const size_t more_value = more != NULL && out->length > 0 ? find_value(document, object, more) : USPI_JSON_NONE;
     if (more_value == USPI_JSON_NONE || document->nodes[more_value].length == 0) return;
     bool is_hex;
@@ -355,7 +371,7 @@ bool uspi_model_take_outer(struct uspi_model *model, const struct uspi_json_docu
     for (size_t i = 0; is_taken && i < values->count; i++) {
         const struct uspi_json_field *field = values->fields[i];
         begin_text(&text);
-        put_value(&text.out, document, values->nodes[i], field->means, false);
+        put_value(&text.out, document, values->nodes[i], field->means, uspi_field_has_lines(field->field));
         is_taken = end_text(&text, model, field->field);
     }
     uspi_gathered_clear(&text.gathered);

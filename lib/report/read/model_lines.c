@@ -49,8 +49,7 @@ static bool take_text(struct builder *builder, struct uspi_span line) {
     }
     struct uspi_span *field = &part->fields[builder->field];
     struct uspi_model_room *room = &builder->rooms[builder->field];
-    /* Each line of this field says something of its own. */
-    const struct uspi_span separator = builder->field == USPI_FIELD_INFORMATION ? USPI_SPAN("\n") : USPI_SPAN(" ");
+    const struct uspi_span separator = uspi_field_has_lines(builder->field) ? USPI_SPAN("\n") : USPI_SPAN(" ");
     if (builder->is_open && uspi_span_ends(text, USPI_SPAN("'"))) {
         text.length--;
         builder->is_waiting = false;
@@ -294,7 +293,7 @@ static int read_line(struct builder *builder, const struct uspi_line *line, stru
 static int read_plain(struct builder *builder, const struct uspi_line *line, struct uspi_line_kind kind) {
     struct uspi_line here = *line;
     here.position += kind.time;
-    here.raw = uspi_line_plain(&here.raw, &kind, &builder->plain);
+    here.raw = uspi_line_plain(&here.raw, &kind, false, &builder->plain);
     return read_line(builder, &here, kind);
 }
 

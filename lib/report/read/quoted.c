@@ -53,17 +53,41 @@ bool uspi_is_quoted_list(struct uspi_span line) {
 
 /* ---- marks, entities, tags ---- */
 
-/* What is replaced in a line, by a text of the same length. */
-struct replaced {
-    struct uspi_span from;
-    const char *to;
+/* Entities of HTML with a name, and other texts for which a character stands. */
+static const struct {
+    struct uspi_span text;
+    char character;
+} named[] = {
+    {USPI_SPAN_INIT("&lt;"), '<'},     {USPI_SPAN_INIT("&gt;"), '>'},    {USPI_SPAN_INIT("&amp;"), '&'},
+    {USPI_SPAN_INIT("&quot;"), '"'},   {USPI_SPAN_INIT("&apos;"), '\''}, {USPI_SPAN_INIT("&nbsp;"), ' '},
+    {USPI_SPAN_INIT("\xc2\xa0"), ' '}, {USPI_SPAN_INIT("\\t"), ' '},
 };
 
-static const struct replaced replaced[] = {
-    {USPI_SPAN_INIT("&lt;"), "   <"},     {USPI_SPAN_INIT("&gt;"), ">   "},   {USPI_SPAN_INIT("&amp;"), "&    "},
-    {USPI_SPAN_INIT("&nbsp;"), "      "}, {USPI_SPAN_INIT("&#39;"), "  '  "}, {USPI_SPAN_INIT("&quot;"), "     \""},
-    {USPI_SPAN_INIT("\xc2\xa0"), "  "},   {USPI_SPAN_INIT("\\t"), "  "},
-};
+/* Reads an entity with the number of an ASCII character, "&#39;" or "&#x27;", or of a blank that does not break. Returns
+ * its length; 0 if there is none. */
+static size_t length_of_number(struct uspi_span line, size_t at, char *character) {
+    size_t end = at;
+    uint64_t number = 0;
+    if (!uspi_skip(line, &end, USPI_SPAN("&#"))) return 0;
+    const bool is_hex = uspi_skip(line, &end, USPI_SPAN("x")) || uspi_skip(line, &end, USPI_SPAN("X"));
+    for (int digit; end < line.length && (digit = uspi_hex_digit(line.bytes[end])) >= 0; end++) {
+        if ((!is_hex && digit > 9) || number > 0xff) return 0;
+        number = number * (is_hex ? 16 : 10) + (unsigned)digit;
+    }
+    *character = number == 0xa0 ? ' ' : (char)number;
+    return (*character >= ' ' && *character <= '~') && uspi_skip(line, &end, USPI_SPAN(";")) ? end - at : 0;
+}
+
+/* Returns the length of an entity, or of another text for which a character stands, at `at`; 0 if there is none. */
+static size_t length_of_entity(struct uspi_span line, size_t at, char *character) {
+    const char c = line.bytes[at];
+    if (c != '&' && c != '\xc2' && c != '\\') return 0;
+    for (size_t i = 0; i < sizeof named / sizeof *named; i++) {
+        *character = named[i].character;
+        if (uspi_span_has_at(line, at, named[i].text)) return named[i].text.length;
+    }
+    return length_of_number(line, at, character);
+}
 
 /* Names of tags that occur around lines of text. */
 static const struct uspi_span tags[] = {USPI_SPAN_INIT("br"),   USPI_SPAN_INIT("p"),   USPI_SPAN_INIT("pre"),
@@ -80,23 +104,6 @@ static size_t length_of_tag(struct uspi_span line, size_t at) {
         const size_t end = begin + tags[i].length;
         if (!uspi_span_has_at(line, begin, tags[i])) continue;
         if (end == close || line.bytes[end] == ' ' || line.bytes[end] == '/') return close + 1 - at;
-    }
-    return 0;
-}
-
-/* Replaces what begins at `at`. Returns its length; 0 if it stays. */
-static size_t replace_at(char *bytes, struct uspi_span line, size_t at) {
-    const char c = line.bytes[at];
-    if (c == '<') {
-        const size_t length = length_of_tag(line, at);
-        memset(bytes + at, ' ', length);
-        return length;
-    }
-    if (c != '&' && c != '\xc2' && c != '\\') return 0;
-    for (size_t i = 0; i < sizeof replaced / sizeof *replaced; i++) {
-        if (!uspi_span_has_at(line, at, replaced[i].from)) continue;
-        memcpy(bytes + at, replaced[i].to, replaced[i].from.length);
-        return replaced[i].from.length;
     }
     return 0;
 }
@@ -152,18 +159,37 @@ bool uspi_may_be_quoted(struct uspi_span line, bool has_angle) {
     return false;
 }
 
-struct uspi_span uspi_without_quotes(struct uspi_span line, struct uspi_gathered *copy) {
+/* Replaces tags by blanks and entities by their characters. Returns the new length. With keeps_places blanks fill the
+ * places of the other bytes, outside of angle brackets and before opening quotation marks. */
+static size_t replace_all(char *bytes, struct uspi_span line, bool keeps_places) {
+    size_t to = 0;
+    for (size_t at = 0; at < line.length;) {
+        char character;
+        const size_t tag = line.bytes[at] == '<' ? length_of_tag(line, at) : 0;
+        const size_t entity = tag == 0 ? length_of_entity(line, at, &character) : 0;
+        const size_t length = tag > 0 ? tag : entity, place = keeps_places ? length : 1;
+        if (length == 0) {
+            bytes[to++] = bytes[at++];
+            continue;
+        }
+        memset(bytes + to, ' ', place);
+        const bool is_opening = tag == 0 && (character == '<' || character == '"');
+        if (tag == 0) bytes[is_opening ? to + place - 1 : to] = character;
+        to += place;
+        at += length;
+    }
+    return to;
+}
+
+struct uspi_span uspi_without_quotes(struct uspi_span line, bool keeps_places, struct uspi_gathered *copy) {
     copy->size = 0;
     if (uspi_gathered_append(copy, line.bytes, line.length) != 0) return line;
     char *bytes = copy->bytes;
     for (size_t at = 0; at < line.length && (is_mark(bytes[at]) || uspi_is_blank(bytes[at])); at++) {
         if (is_mark(bytes[at])) bytes[at] = ' ';
     }
-    for (size_t at = 0; at < line.length;) {
-        const size_t length = replace_at(bytes, line, at);
-        at += length > 0 ? length : 1;
-    }
-    const struct uspi_span text = uspi_span_trim_right((struct uspi_span){bytes, line.length});
+    const size_t length = replace_all(bytes, line, keeps_places);
+    const struct uspi_span text = uspi_span_trim_right((struct uspi_span){bytes, length});
     if (text.length > 0 && text.bytes[text.length - 1] == '`') bytes[text.length - 1] = ' ';
-    return (struct uspi_span){bytes, line.length};
+    return (struct uspi_span){bytes, length};
 }

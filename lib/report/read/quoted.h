@@ -22,8 +22,9 @@ size_t uspi_length_of_time(struct uspi_span line);
  * and blanks that do not break are USPI_HAS_QUOTE (read.h). */
 bool uspi_may_be_quoted(struct uspi_span line, bool has_angle);
 
-/* Replaces marks, entities and tags by blanks and by the characters that they stand for, so that the text has the same
- * length and every position in it stays. Returns the copy, which is in `copy`; the line itself if memory lacks. */
-struct uspi_span uspi_without_quotes(struct uspi_span line, struct uspi_gathered *copy);
+/* Replaces marks, entities and tags by blanks and by the characters that they stand for. With keeps_places further blanks
+ * keep the text's length and every position in it. Returns the copy, which is in `copy`; the line itself if memory
+ * lacks. */
+struct uspi_span uspi_without_quotes(struct uspi_span line, bool keeps_places, struct uspi_gathered *copy);
 
 #endif

@@ -136,6 +136,7 @@ enum uspi_field {
     USPI_FIELD_EXCEPTION_TYPE,
     USPI_FIELD_EXCEPTION_SUBTYPE,
     USPI_FIELD_EXCEPTION_CODES,
+    USPI_FIELD_EXCEPTION_NOTE,
     USPI_FIELD_EXCEPTION_REASON,
     USPI_FIELD_TERMINATION,
     USPI_FIELD_TERMINATING_PROCESS,
@@ -143,6 +144,7 @@ enum uspi_field {
     USPI_FIELD_VM_REGION,
     USPI_FIELD_TRIGGERED_BY,
     USPI_FIELD_INFORMATION,
+    USPI_FIELD_KERNEL_TRIAGE, /* what the kernel has recorded about the failure */
     USPI_FIELD_COUNT
 };
 
@@ -307,6 +309,7 @@ struct uspi_json_field {
     enum uspi_field field;
     const char *path, *more;
     const char *unless; /* a path that must have no value; NULL: none */
+    const char *says;   /* if the value is true, a number but 0 or a string: what is written instead; before a string */
     enum uspi_json_means means, more_means;
     bool is_id; /* `more` is a process id, which is written in brackets */
 };

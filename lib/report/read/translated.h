@@ -11,7 +11,7 @@
 /* Writes the fields of a report, with an empty line after each group. */
 void uspi_translate_header(struct uspi_text *out, const struct uspi_model_part *part);
 
-/* Writes the value of a field, whose lines (USPI_FIELD_INFORMATION can have several) are separated so. */
+/* Writes the value of a field, whose lines (uspi_field_has_lines) are separated so. */
 void uspi_translate_value(struct uspi_text *out, struct uspi_span value, const char *separator);
 
 /* Write what a thread is, as "Thread 0 Crashed"; its name and queue. The second returns false if it has neither. */

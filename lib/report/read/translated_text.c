@@ -49,12 +49,19 @@ static void put_field(struct uspi_text *out, const struct uspi_model_part *part,
     uspi_put_string(out, "\n");
 }
 
+/* Whether a field is written below its label: a text of several lines. */
+static bool is_block(const struct uspi_model_part *part, uint32_t field) {
+    const struct uspi_span value = part->fields[field];
+    const bool is_reason = field == USPI_FIELD_EXCEPTION_REASON;
+    return uspi_field_has_lines((enum uspi_field)field) && (!is_reason || uspi_span_has(value, USPI_SPAN("\n")));
+}
+
 /* Writes fields `from` … `to` − 1, and an empty line after them if there are any. */
 static void put_fields(struct uspi_text *out, const struct uspi_model_part *part, uint32_t from, uint32_t to) {
     const uint64_t before = out->length;
     for (uint32_t field = from; field < to; field++) {
         bool is_joined = field == USPI_FIELD_PROCESS_ID && part->fields[USPI_FIELD_PROCESS].length > 0;
-        if (!is_joined && field != USPI_FIELD_INFORMATION) put_field(out, part, (enum uspi_field)field);
+        if (!is_joined && !is_block(part, field)) put_field(out, part, (enum uspi_field)field);
     }
     if (out->length > before) uspi_put_string(out, "\n");
 }
@@ -62,14 +69,15 @@ static void put_fields(struct uspi_text *out, const struct uspi_model_part *part
 void uspi_translate_header(struct uspi_text *out, const struct uspi_model_part *part) {
     put_fields(out, part, 0, USPI_FIELD_EXCEPTION_TYPE);
     put_fields(out, part, USPI_FIELD_EXCEPTION_TYPE, USPI_FIELD_COUNT);
-    struct uspi_span information = part->fields[USPI_FIELD_INFORMATION];
-    if (information.length == 0) return;
-    uspi_put_string(out, uspi_field_label(USPI_FIELD_INFORMATION));
-    uspi_put_string(out, "\n");
-    /* A text may read like a heading of the report, which begins its line. */
-    uspi_put_string(out, "  ");
-    uspi_translate_value(out, information, "\n  ");
-    uspi_put_string(out, "\n\n");
+    for (uint32_t field = 0; field < USPI_FIELD_COUNT; field++) {
+        if (part->fields[field].length == 0 || !is_block(part, field)) continue;
+        uspi_put_string(out, uspi_field_label((enum uspi_field)field));
+        uspi_put_string(out, "\n");
+        /* A text may read like a heading of the report, which begins its line. */
+        uspi_put_string(out, "  ");
+        uspi_translate_value(out, part->fields[field], "\n  ");
+        uspi_put_string(out, "\n\n");
+    }
 }
 
 /* ---- frames ---- */
