@@ -826,6 +826,18 @@ static const struct shown json_reports[] = {
       "Exception Type:      NSRangeException\nException Reason:    index 2\n",
       "Exception Backtrace:\n0   " APP "0x0000000100000100 f100", "name:  worker\n",
       " Crashed:\n0   " APP "0x0000000100000110 f110"}},
+    /* Datadog: stacks in strings, with the images beside them; an object with a stack is a thread. */
+    {"{\"type\":\"error\",\"error\":{\"type\":\"SIGABRT (#6)\",\"message\":\"no queue\\nleft\",\"stack\":"
+     "\"0   App   0x0000000100000100 0x100000000 + 256\",\"threads\":[{\"name\":\"Thread 0\",\"crashed\":false,"
+     "\"stack\":\"0   App   0x0000000100000110 0x100000000 + 272\\n1   App   0x0000000100000120 0x100000000 + 288\"},"
+     "{\"name\":\"worker\",\"crashed\":true,\"stack\":\"0   App   0x0000000100000130 0x100000000 + 304\"}],"
+     "\"binary_images\":[{\"uuid\":\"" UUID_A "\",\"name\":\"App\",\"load_address\":\"0x100000000\","
+     "\"max_address\":\"0x10000ffff\",\"arch\":\"arm64\"}],\"meta\":{\"process\":\"App [4]\"}}}",
+     {"Process:             App [4]\n\nException Type:      SIGABRT (#6)\n\nException Reason:\n  no queue\n  left\n\n",
+      "stack:\n0   " APP "0x0000000100000100 f100",
+      "Thread 1 name:  worker\nThread 1 Crashed:\n0   " APP "0x0000000100000130",
+      "Thread 0 name:  Thread 0\nThread 0:\n0   " APP "0x0000000100000110", "\n1   " APP "0x0000000100000120 f120",
+      "0x100000000 - 0x10000ffff App arm64 <0123abcd456789abcdef0123456789ab> App\n"}},
     /* rust-minidump: the crashed thread is listed twice, and shown once. */
     {"{\"crash_info\":{\"type\":\"SIGSEGV\",\"crashing_thread\":1},\"crashing_thread\":{\"threads_index\":1,\"frames\":"
      "[{"

@@ -69,6 +69,20 @@ static bool is_unclosed(const struct uspi_json_document *document, size_t node) 
     return document->nodes[node].kind <= USPI_JSON_ARRAY && document->nodes[node].length == 0;
 }
 
+/* Reads an element of a list of images. The lists of several shapes have the same key: the first shape is `shape`. */
+static bool read_image(const struct uspi_json_object *object, const struct uspi_json_shape *shape,
+                       struct uspi_read_image *image) {
+    for (size_t i = 0; uspi_json_shapes[i] != NULL; i++) {
+        const struct uspi_json_shape *other = uspi_json_shapes[i];
+        const bool is_alike = other == shape || (other->images_above == shape->images_above &&
+                                                 uspi_span_is(other->images_key, shape->images_key));
+        if (!is_alike) continue;
+        *image = (struct uspi_read_image){.first = 0};
+        if (other->image(object, image)) return true;
+    }
+    return false;
+}
+
 static int read_images(struct uspi_documents *documents, const struct uspi_json_shape *shape, size_t list,
                        size_t around) {
     const struct uspi_json_document *document = &documents->document;
@@ -79,7 +93,8 @@ static int read_images(struct uspi_documents *documents, const struct uspi_json_
         struct uspi_read_image image = {.first = 0};
         /* Frames refer to elements by index, so elements that are not images are added too. */
         uspi_slots_read(&object);
-        if (is_unclosed(document, i) || !shape->image(&object, &image)) image = (struct uspi_read_image){.first = 0};
+        if (is_unclosed(document, i) || !read_image(&object, shape, &image))
+            image = (struct uspi_read_image){.first = 0};
         if (!resolve(documents, &image.path, &image.ident)) return USP_ERROR_NO_MEMORY;
         if (!uspi_log_tables_add(&documents->tables, nodes[i].from, &image)) return USP_ERROR_NO_MEMORY;
     }
@@ -248,7 +263,8 @@ static const struct uspi_json_shape *find_shape(const struct uspi_json_object *o
     bool is_array = object->document->nodes[object->node].kind == USPI_JSON_ARRAY;
     for (size_t i = 0; uspi_json_shapes[i] != NULL; i++) {
         const struct uspi_json_shape *shape = uspi_json_shapes[i];
-        if (shape->is_array != is_array || (object->has & shape->needs) != shape->needs) continue;
+        if (shape->frame == NULL || shape->is_array != is_array || (object->has & shape->needs) != shape->needs)
+            continue;
         if (shape->list_keys[0].length > 0 && !uspi_span_is(object->list_key, shape->list_keys[0]) &&
             !uspi_span_is(object->list_key, shape->list_keys[1])) {
             continue;
@@ -441,7 +457,8 @@ static int read_text_line(const struct walk *walk, struct uspi_line_reader *line
     taker.object.node = taker.object.list = node;
     taker.object.depth = (uint32_t)walk->depth;
     taker.object.table = table_of(walk);
-    taker.object.holder = USPI_JSON_NONE;
+    const bool is_member = around != NULL && documents->document.nodes[around->node].kind == USPI_JSON_OBJECT;
+    taker.object.holder = is_member ? around->node : USPI_JSON_NONE;
     taker.object.list_key = uspi_json_key(&documents->document, node);
     if (taker.object.list_key.length == 0 && around != NULL) {
         taker.object.list_key = uspi_json_key(&documents->document, around->node);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads JSON of crash reporters: KSCrash's reports, Sentry's and Bugsnag's events, crash logs of Swift's runtime. Also
- * reads the records of `unspool symbolize --records`.
+/* Reads JSON of crash reporters: KSCrash's reports, Sentry's, Bugsnag's and Datadog's events, crash logs of Swift's
+ * runtime. Also reads the records of `unspool symbolize --records`.
  *
  * Sources: KSCrash Example-Reports, KSCrashReportFields.h and TimeProfile.Report.swift (2.6); Sentry, "Stack Trace
- * Interface" and "Debug Meta Interface"; bugsnag-cocoa BugsnagStackframe.m; Swift stdlib/public/RuntimeModule
- * CrashLog.swift, and the output of swift-backtrace. */
+ * Interface" and "Debug Meta Interface"; bugsnag-cocoa BugsnagStackframe.m; dd-sdk-ios RUMDataModels.swift; Swift
+ * stdlib/public/RuntimeModule CrashLog.swift, and the output of swift-backtrace. */
 #include "lib/report/read/json_slots.h"
 #include "lib/report/read/line.h"
 #include "lib/report/read/shapes.h"
@@ -282,6 +282,40 @@ const struct uspi_json_shape uspi_bugsnag_json = {
     .offset_is_start = true,
     .file_key = USPI_SPAN_INIT("file"),
     .line_key = USPI_SPAN_INIT("lineNumber"),
+};
+
+/* ---- Datadog: stacks are strings with lines of Apple's form; the images are beside them ---- */
+
+static bool find_datadog_image(const struct uspi_json_object *object, struct uspi_read_image *image) {
+    image->path = image->ident = uspi_member_text(object, USPI_SPAN("name"));
+    image->id_size = uspi_scan_id(uspi_member_text(object, USPI_SPAN("uuid")), image->id, sizeof image->id);
+    image->arch = uspi_scan_arch(uspi_member_text(object, USPI_SPAN("arch")), &image->variant);
+    if (!uspi_member_uint(object, USPI_SPAN("load_address"), &image->first)) return false;
+    const bool has_end = uspi_member_uint(object, USPI_SPAN("max_address"), &image->last);
+    if (!has_end || image->last < image->first) image->last = image->first;
+    return true;
+}
+
+static const struct uspi_json_field datadog_fields[] = {
+    {.field = USPI_FIELD_EXCEPTION_TYPE, .path = "error.type"},
+    {.field = USPI_FIELD_EXCEPTION_CODES, .path = "error.meta.exception_codes"},
+    {.field = USPI_FIELD_EXCEPTION_REASON, .path = "error.message"},
+    {.field = USPI_FIELD_PROCESS, .path = "error.meta.process"},
+    {.field = USPI_FIELD_PATH, .path = "error.meta.path"},
+    {.field = USPI_FIELD_PARENT, .path = "error.meta.parent_process"},
+    {.field = USPI_FIELD_CODE_TYPE, .path = "error.meta.code_type"},
+    {.field = USPI_FIELD_INCIDENT, .path = "error.meta.incident_identifier"},
+    {.path = NULL},
+};
+
+const struct uspi_json_shape uspi_datadog_json = {
+    .name = "datadog",
+    .marks = {USPI_SPAN_INIT("\"max_address\"")},
+    .outer_keys = {{USPI_SPAN_INIT("error"), USPI_SPAN_INIT("type")}},
+    .outer_fields = datadog_fields,
+    .images_key = USPI_SPAN_INIT("binary_images"),
+    .images_above = 1,
+    .image = find_datadog_image,
 };
 
 /* ---- records: {"uuid" or "build_id", "offset" or "address" with "load_address"} ---- */

@@ -181,6 +181,10 @@ static bool read_shape_facts(struct builder *builder, size_t holder, const struc
 static struct uspi_span stack_of(const struct builder *builder, const struct uspi_json_object *object) {
     struct uspi_span stack = {"", 0};
     const bool is_text = object->node == object->list;
+    /* Datadog: an object with a stack in a string says whether the thread has crashed. */
+    const bool is_thread = is_text && object->holder != USPI_JSON_NONE &&
+                           uspi_json_member(object->document, object->holder, USPI_SPAN("crashed")) != USPI_JSON_NONE;
+    if (is_thread) return stack;
     for (size_t i = 0; stack.length == 0 && uspi_json_shapes[i] != NULL; i++) {
         const struct uspi_json_label *labels = uspi_json_shapes[i]->stacks;
         for (size_t k = 0; labels != NULL && labels[k].key.length > 0; k++) {

@@ -329,7 +329,7 @@ struct uspi_json_shape {
     /* Texts, with their quotation marks, that reports of this shape contain, besides those that reader.c looks for in
      * all texts. Without any of them, text that is not valid JSON is read as lines. */
     struct uspi_span marks[2];
-    /* Returns whether an object or array is a frame. *frame was cleared before. */
+    /* Returns whether an object or array is a frame. *frame was cleared before. NULL: frames are lines in strings. */
     bool (*frame)(const struct uspi_json_object *object, struct uspi_json_frame *frame);
     /* A frame's keys for its name; for its offset in the function or, with offset_is_start, the function's address;
      * and for its source file and line. In a frame that is an array, name and offset are appended as one element. */

@@ -24,6 +24,7 @@ extern const struct uspi_line_shape uspi_address_list, uspi_android_lines, uspi_
     X(record)                                                                                                          \
     X(stackshot)                                                                                                       \
     X(bugsnag)                                                                                                         \
+    X(datadog)                                                                                                         \
     X(minidump)                                                                                                        \
     X(log)
 
