@@ -40,7 +40,7 @@ enum { FUTEX_WAIT = 0, FUTEX_LOCK_PI = 6, FUTEX_WAIT_BITSET = 9, FUTEX_LOCK_PI2 
 
 /* Apple systems' calls with which threads wait for locks (xnu bsd/kern/syscalls.master), and the operation of unfair
  * locks (bsd/sys/ulock.h, UL_OPCODE_MASK and UL_UNFAIR_LOCK). Each number is larger than all of futex's operations. */
-enum { PSYNCH_MUTEXWAIT = 301, ULOCK_WAIT = 515, ULOCK_WAIT2 = 544 };
+enum { PSYNCH_MUTEXWAIT = 301, PSYNCH_RW_RDLOCK = 306, PSYNCH_RW_WRLOCK = 307, ULOCK_WAIT = 515, ULOCK_WAIT2 = 544 };
 #define ULOCK_OPERATION 0xffu
 #define ULOCK_UNFAIR    2u
 /* Bits of an unfair lock's word that are set in each port's name, and that locks use for waiters (ulock.h,
@@ -53,6 +53,12 @@ enum { PSYNCH_MUTEXWAIT = 301, ULOCK_WAIT = 515, ULOCK_WAIT2 = 544 };
 #define DARWIN_MUTEX_MASK 0xfffffffdu
 #define DARWIN_IS_MUTEX   0x2000u
 #define DARWIN_IS_ULOCK   0x4000u
+/* struct pthread_rwlock_s, likewise: sig; rw_flags, which say whether processes share the lock. In the second argument
+ * of the call, the bit of a lock that a thread holds for writing (kern/synch_internal.h, PTH_RWL_EBIT). */
+#define DARWIN_RWLOCK         0x52574c4bu
+#define DARWIN_RWLOCK_SHARED  0x10u
+#define DARWIN_RWLOCK_PRIVATE 0x20u
+#define DARWIN_WRITING        2u
 
 /* ---- the registers ---- */
 
@@ -136,6 +142,10 @@ static bool find_darwin_call(struct uspi_lock_wait *wait, const struct uspi_back
     wait->operation = (uint32_t)registers->value[calls->number] - calls->number_base;
     if (wait->operation == PSYNCH_MUTEXWAIT) {
         wait->word = arguments[0];
+    } else if (wait->operation == PSYNCH_RW_RDLOCK || wait->operation == PSYNCH_RW_WRLOCK) {
+        wait->word = arguments[0];
+        wait->value = (uint32_t)arguments[1];
+        if ((wait->value & DARWIN_WRITING) == 0) return false;
     } else if (wait->operation == ULOCK_WAIT || wait->operation == ULOCK_WAIT2) {
         if (((uint32_t)arguments[0] & ULOCK_OPERATION) != ULOCK_UNFAIR) return false;
         wait->word = arguments[1];
@@ -258,6 +268,17 @@ static bool in_darwin_mutex(const struct uspi_lock_wait *wait, uint64_t *owner) 
     return *owner != 0 && *owner != UINT64_MAX;
 }
 
+/* libpthread's read-write lock: sig, a lock, bits, rw_flags, four unused bytes, the writer's id. A writer stores its id
+ * when it takes the lock without the kernel, and zero before it gives it back. While a thread waits, no other one takes
+ * the lock without the kernel. So the id is that of the writer for whom the thread went to sleep, or zero: the kernel has
+ * passed the lock on since, and does not tell to whom. */
+static bool in_darwin_rwlock(const struct uspi_lock_wait *wait, uint64_t *owner) {
+    const uint32_t flags = at(wait, 16);
+    *owner = uspi_le64(wait->bytes + USPI_LOCK_BEFORE + 24);
+    if (!has_bytes(wait, 0, 32) || wait->word % 8 != 0 || at(wait, 0) != DARWIN_RWLOCK) return false;
+    return (flags == DARWIN_RWLOCK_SHARED || flags == DARWIN_RWLOCK_PRIVATE) && *owner != 0;
+}
+
 uint32_t uspi_lock_wait_port(const struct uspi_lock_wait *wait) {
     if (wait->word == 0 || (wait->operation != ULOCK_WAIT && wait->operation != ULOCK_WAIT2)) return 0;
     const uint32_t port = at(wait, 0) | ULOCK_WAITERS;
@@ -272,6 +293,8 @@ static bool has_owner(const struct uspi_lock_wait *wait, const struct uspi_backe
     bool is_found = true;
     switch (wait->operation) {
     case PSYNCH_MUTEXWAIT: return in_darwin_mutex(wait, &held->owner);
+    case PSYNCH_RW_RDLOCK:
+    case PSYNCH_RW_WRLOCK: held->kind = USP_LOCK_READ_WRITE; return in_darwin_rwlock(wait, &held->owner);
     case ULOCK_WAIT:
     case ULOCK_WAIT2: held->owner = wait->owner; return wait->owner != 0;
     case FUTEX_LOCK_PI:

@@ -8,9 +8,9 @@
  * while the lock is held and waited for; otherwise there is no owner. Condition variables, semaphores and other futexes
  * do not pass.
  *
- * On Apple systems the calls are psynch_mutexwait of libpthread's mutexes, which have the owner's id, and ulock_wait of
- * unfair locks, whose word has the name of the owner's port by the kernel's rules. The caller finds the thread that has
- * that port.
+ * On Apple systems the calls are psynch_mutexwait, psynch_rw_rdlock and psynch_rw_wrlock of libpthread's mutexes and
+ * read-write locks, which have the owner's id, and ulock_wait of unfair locks, whose word has the name of the owner's port
+ * by the kernel's rules. The caller finds the thread that has that port.
  *
  * All functions are async-signal-safe if the memory's reader is. */
 #ifndef USPI_BASE_LOCK_WAIT_H
@@ -24,7 +24,7 @@
 
 /* A thread's wait, and the memory of its lock. All zero: the thread does not wait for a lock. */
 struct uspi_lock_wait {
-    usp_addr word;      /* address of the futex word, the unfair lock, or libpthread's mutex; 0: none */
+    usp_addr word;      /* address of the futex word, the unfair lock, or libpthread's lock; 0: none */
     uint64_t owner;     /* the thread with the port that uspi_lock_wait_port names, set by the caller; 0: not known */
     uint32_t operation; /* futex: without its flags; Apple systems: the number of the system call */
     uint32_t value;     /* the word's value with which the thread goes to sleep */

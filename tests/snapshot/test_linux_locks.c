@@ -437,7 +437,7 @@ static const struct processor apple[] = {
     {USP_ARCH_ARM64, 16, {0, 1, 2, 3}, 0, 0xd4001001, false},
     {USP_ARCH_X86_64, 0, {5, 4, 1, 10}, 0x2000000, 0x050f, false},
 };
-enum { PSYNCH_MUTEXWAIT = 301, ULOCK_WAIT = 515, ULOCK_WAIT2 = 544 };
+enum { PSYNCH_MUTEXWAIT = 301, PSYNCH_RW_RDLOCK = 306, PSYNCH_RW_WRLOCK = 307, ULOCK_WAIT = 515, ULOCK_WAIT2 = 544 };
 #define MUTEX ((uint64_t)BASE + 16)
 #define TIMER ((uint64_t)1 << 32) /* ns */
 
@@ -501,6 +501,58 @@ START_TEST(apple_mutex) {
     ck_assert_uint_eq(apple_owner(&made, &waits), 0);
     made.words[10] = made.words[11] = UINT32_MAX; /* passes from one thread to another */
     ck_assert_uint_eq(apple_owner(&made, &waits), 0);
+}
+END_TEST
+
+/* libpthread's read-write lock, held for writing by the thread 0x100004711. */
+static void make_apple_rwlock(struct made *made, const struct processor *p) {
+    memset(made, 0, sizeof *made);
+    made->code = p->code;
+    made->words[4] = 0x52574c4b; /* sig */
+    made->words[8] = 0x20;       /* rw_flags: of this process alone */
+    made->words[9] = 0x52574c4b; /* a copy of sig in unused bytes */
+    made->words[10] = 0x4711;
+    made->words[11] = 1;
+}
+
+START_TEST(apple_read_write_lock) {
+    const struct processor *p = &apple[_i];
+    const uint32_t number = _i == 0 ? PSYNCH_RW_RDLOCK : PSYNCH_RW_WRLOCK;
+    /* L: a writer holds it (E), and a writer waits (W, K). */
+    const struct usp_registers waits = apple_call(p, number, MUTEX, 0x387, 0x100, 0x201);
+    struct made made;
+    const struct usp_memory memory = {read_made, &made};
+    struct uspi_lock_wait wait;
+    struct uspi_lock_held held;
+    make_apple_rwlock(&made, p);
+    ck_assert_uint_eq(apple_owner(&made, &waits), UINT64_C(0x100004711));
+    ck_assert(uspi_lock_wait_read(&wait, USP_OS_DARWIN, &waits, &memory) && !wait.is_timed);
+    ck_assert(uspi_lock_wait_owner(&wait, waits.arch, &held));
+    ck_assert_uint_eq(held.kind, USP_LOCK_READ_WRITE);
+    ck_assert_uint_eq(held.lock, MUTEX);
+    made.words[8] = 0x10; /* shared by processes */
+    ck_assert_uint_eq(apple_owner(&made, &waits), UINT64_C(0x100004711));
+    static const struct {
+        unsigned word;
+        uint32_t value;
+    } wrong[] = {{4, 0} /* destroyed */, {4, 0x4d555458} /* a mutex */, {8, 0}, {8, 0x30}, {8, 0x2000}};
+    for (unsigned i = 0; i < ELEMENTS(wrong); i++) {
+        make_apple_rwlock(&made, p);
+        made.words[wrong[i].word] = wrong[i].value;
+        ck_assert_msg(apple_owner(&made, &waits) == 0, "an owner in spite of change %u", i);
+    }
+    /* The kernel has passed it on, and does not tell to whom. */
+    make_apple_rwlock(&made, p);
+    made.words[10] = made.words[11] = 0;
+    ck_assert_uint_eq(apple_owner(&made, &waits), 0);
+    /* Readers hold it. */
+    make_apple_rwlock(&made, p);
+    const struct usp_registers of_readers = apple_call(p, PSYNCH_RW_WRLOCK, MUTEX, 0x305, 0x100, 0x201);
+    ck_assert_uint_eq(apple_owner(&made, &of_readers), 0);
+    ck_assert_uint_eq(made.reads, 0);
+    /* Giving it back waits for no thread. */
+    const struct usp_registers gives_back = apple_call(p, 308, MUTEX, 0x387, 0x200, 0x201);
+    ck_assert_uint_eq(apple_owner(&made, &gives_back), 0);
 }
 END_TEST
 
@@ -598,6 +650,7 @@ int main(void) {
     add_loop_tests(own, 0, ELEMENTS(cases), in_a_raw_capture);
     add_loop_tests(made, 0, ELEMENTS(processors), on_each_processor, no_owner_of_what_differs, at_the_ends_of_memory);
     add_loop_tests(made, 0, 3, interrupted_in_the_call);
-    add_loop_tests(made, 0, ELEMENTS(apple), apple_mutex, apple_unfair_lock, apple_others, apple_time_limits);
+    add_loop_tests(made, 0, ELEMENTS(apple), apple_mutex, apple_read_write_lock, apple_unfair_lock, apple_others,
+                   apple_time_limits);
     return run_suite("locks", others, own, made);
 }

@@ -11,7 +11,7 @@
 
 #if defined(__x86_64__) || defined(__aarch64__)
 
-enum { PSYNCH_MUTEXWAIT = 301, ULOCK_WAIT = 515 };
+enum { PSYNCH_MUTEXWAIT = 301, PSYNCH_RW_RDLOCK = 306, PSYNCH_RW_WRLOCK = 307, ULOCK_WAIT = 515 };
 enum { PORT_SLOT = 3, SLOTS = 16 };
 
 #if defined(__x86_64__)
@@ -44,6 +44,13 @@ static _Alignas(8) struct {
     uint64_t owner;
 } mutex;
 static uint32_t unfair;
+/* libpthread's read-write lock. */
+static _Alignas(16) struct {
+    uint64_t sig;
+    uint32_t lock, bits, flags, pad;
+    uint64_t writer;
+    uint32_t sequence[8], reserved[34];
+} read_write;
 
 static void hold_mutex(size_t owner) {
     mutex.sig = 0x4d55545a;
@@ -68,6 +75,17 @@ static void wait_for_unfair(size_t at, size_t owner) {
     wait_for(at, ULOCK_WAIT, 0x1000002, (uintptr_t)&unfair, unfair);
 }
 
+/* A thread holds the read-write lock for writing, and others wait: bits 1 and 2 of the second argument. */
+static void hold_for_writing(size_t owner) {
+    read_write.sig = 0x52574c4b;
+    read_write.flags = 0x20;
+    read_write.writer = fake.threads[owner].id;
+}
+
+static void wait_for_read_write(size_t at, uint32_t number, uint32_t generation) {
+    wait_for(at, number, (uintptr_t)&read_write, generation, 0x100);
+}
+
 static const struct usp_snapshot_thread *find(const struct usp_snapshot *s, size_t at) {
     const struct usp_snapshot_thread *t;
     for (size_t i = 0; (t = usp_snapshot_get_thread(s, i)) != NULL; i++) {
@@ -77,12 +95,17 @@ static const struct usp_snapshot_thread *find(const struct usp_snapshot *s, size
     return NULL;
 }
 
-static void check_wait(const struct usp_snapshot *s, size_t at, size_t owner, const void *lock, uint32_t deadlock) {
+static void check_kind(const struct usp_snapshot *s, size_t at, size_t owner, const void *lock, uint32_t kind,
+                       uint32_t deadlock) {
     const struct usp_snapshot_thread *t = find(s, at);
     ck_assert_uint_eq(t->info.lock_owner, fake.threads[owner].id);
-    ck_assert_uint_eq(t->info.lock_kind, USP_LOCK_MUTEX);
+    ck_assert_uint_eq(t->info.lock_kind, kind);
     ck_assert_uint_eq(t->info.deadlock, deadlock);
     ck_assert_uint_eq(t->lock, (uintptr_t)lock);
+}
+
+static void check_wait(const struct usp_snapshot *s, size_t at, size_t owner, const void *lock, uint32_t deadlock) {
+    check_kind(s, at, owner, lock, USP_LOCK_MUTEX, deadlock);
 }
 
 static void check_no_wait(const struct usp_snapshot *s, size_t at) {
@@ -130,6 +153,27 @@ START_TEST(test_of_another_task) {
 }
 END_TEST
 
+/* A reader and a writer wait for a writer, one of them in a deadlock. */
+START_TEST(test_read_write_lock) {
+    struct usp_snapshot *s;
+    hold_for_writing(MAIN);
+    wait_for_read_write(TARGET, PSYNCH_RW_RDLOCK, 0x287);
+    hold_mutex(TARGET);
+    wait_for_mutex(MAIN);
+    wait_for_read_write(TARGET + 1, PSYNCH_RW_WRLOCK, 0x387);
+    ck_assert_int_eq(usp_snapshot_create_self(NULL, &s), USP_OK);
+    check_kind(s, TARGET, MAIN, &read_write, USP_LOCK_READ_WRITE, 2);
+    check_kind(s, TARGET + 1, MAIN, &read_write, USP_LOCK_READ_WRITE, 0);
+    check_wait(s, MAIN, TARGET, &mutex, 2);
+    usp_snapshot_free(s);
+    /* Of readers, and of a writer to which the kernel has passed it, the lock does not have the id. */
+    read_write.writer = 0;
+    ck_assert_int_eq(usp_snapshot_create_self(NULL, &s), USP_OK);
+    check_no_wait(s, TARGET);
+    usp_snapshot_free(s);
+}
+END_TEST
+
 /* No thread has that port, or its specific data cannot be read. */
 START_TEST(test_unknown_owner) {
     struct usp_snapshot *s;
@@ -148,7 +192,8 @@ END_TEST
 TCase *case_of_locks(void) {
     TCase *locks = tcase_create("locks");
     tcase_add_checked_fixture(locks, start_locks, stop);
-    add_tests(locks, test_of_this_task, test_caller_holds_it, test_of_another_task, test_unknown_owner);
+    add_tests(locks, test_of_this_task, test_caller_holds_it, test_of_another_task, test_read_write_lock,
+              test_unknown_owner);
     return locks;
 }
 
