@@ -31,8 +31,22 @@ public struct Snapshot: Sendable {
     public let messages: [String]
     /// Crash reports, and core files of Linux: what ended the process, in words. Nil: not known.
     public let cause: String?
+    /// Crash reports of Apple systems: the Mach exception that became the signal. Nil: there was none, or only the signal
+    /// is known.
+    public let machException: MachException?
     /// Crash reports (``CrashReporter``): what the program and the recorder have noted.
     public let notes: [Note]
+
+    /// A Mach exception, as the kernel delivers it.
+    public struct MachException: Sendable, Hashable {
+        /// `exception_type_t`: 1 is `EXC_BAD_ACCESS`.
+        public let number: UInt32
+        /// Its name; nil: it has none.
+        public let name: String?
+        public let code: UInt64
+        /// Of a bad access, the address.
+        public let subcode: UInt64
+    }
 
     /// A text in a crash report.
     public struct Note: Sendable, Hashable {
@@ -139,6 +153,7 @@ public struct Snapshot: Sendable {
         messages = sentences
         let crash = String(cString: info.crash)
         cause = crash.isEmpty ? nil : crash
+        machException = MachException(info)
         var texts: [Note] = []
         // A later version may have other kinds.
         for i in 0... {
@@ -146,6 +161,15 @@ public struct Snapshot: Sendable {
             if let known = Note(note) { texts.append(known) }
         }
         notes = texts
+    }
+}
+
+extension Snapshot.MachException {
+    fileprivate init?(_ info: usp_snapshot_info) {
+        guard info.mach_exception != 0 else { return nil }
+        number = info.mach_exception
+        name = usp_mach_exception_string(info.mach_exception).map { String(cString: $0) }
+        (code, subcode) = info.mach_codes
     }
 }
 

@@ -123,6 +123,8 @@ if CommandLine.arguments.count == 2 {
     for report in try CrashReporter.reports(in: folder) {
         let snapshot = try report.snapshot()
         print("cause: \(snapshot.cause ?? "")")
+        let mach = snapshot.machException
+        print("exception: \(mach.map { "\($0.number) \($0.name ?? "") \($0.code) \($0.subcode)" } ?? "none")")
         for note in snapshot.notes { print("note: \(note.kind) \(note.key)=\(note.text)") }
         print("first: \(snapshot.stacks[0].symbolicated()[0].symbol?.name ?? "")")
         try report.markSent()
@@ -163,10 +165,17 @@ run: crashed, 1 in a row, report: true
 cause: SIGSEGV, the address is not mapped (SEGV_MAPERR), fault address 0x10: a null pointer and an offset
 note: value cart=3 things
 note: breadcrumb =opens the cart
+exception: none
 first: checkout(_:)
 sent: [true]
 left: 0
 END
+# The same report with the Mach exception that an Apple system's has.
+{ SWIFT_BACKTRACE=enable=no "$crasher" "$work/reports"; } >/dev/null 2>&1 || :
+report=$(echo "$work"/reports/*.raw)
+python3 "$top/tests/crash/mach.py" "$report" "$work/mach.raw" 1 && mv "$work/mach.raw" "$report"
+"$crasher" "$work/reports" look >"$work/says" || fail "the report of a Mach exception cannot be read"
+grep -qx 'exception: 1 EXC_BAD_ACCESS 1 16' "$work/says" || fail "the Mach exception: $(cat "$work/says")"
 mkdir "$work/run"
 [[ $("$crasher" "$work/run/clean") == 'twice: busy, try again' ]] || fail "a run that ends cleanly"
 "$crasher" "$work/run/clean" look >"$work/says" || fail "the directory of a clean run cannot be read"

@@ -3,10 +3,12 @@
 import json
 import os
 import random
+import struct
 import subprocess
 import sys
 import threading
 import time
+import zlib
 
 import pytest
 import unspool
@@ -103,6 +105,7 @@ def test_core(core, program, valid, command):
     assert not opened.info['truncated'] and opened.messages == []
     # gdb wrote the core of a process that goes on: nothing crashed.
     assert opened.info['crash'] is None and opened.info['crashed_thread'] is None
+    assert opened.info['mach_exception'] is None
     find_chain(valid('stacks', opened.stacks()))
     # Lines of system libraries may be compressed, which only one of the two may be able to read.
     stacks = opened.stacks(lines=False)
@@ -115,6 +118,26 @@ def test_core(core, program, valid, command):
         thread['ends_at'] = other['ends_at']
         assert thread == other
     assert stacks == expected
+
+
+def raw_record(kind, payload):
+    """A record of a raw capture (doc/raw-format.md)."""
+    record = struct.pack('<II', kind, len(payload)) + payload
+    return record + struct.pack('<I', zlib.crc32(record))
+
+
+@pytest.mark.parametrize('number, name', [(1, 'EXC_BAD_ACCESS'), (0, None), (4711, None)])
+def test_mach_exception(tmp_path, number, name):
+    """A crash report of an Apple system, which was cut off before its threads."""
+    process = struct.pack('<IIIIqQQIII', 1, 2, 11, 0, 815, 1, 0, 1, 1, 0)
+    crash = struct.pack('<IiIIQQQQQQIIQQ', 11, 2, 1, 0, 0x1234, 0, 0, 7, 0, 1, number, 0, 2, 0xfffffffffffffff0)
+    (tmp_path / 'report').write_bytes(b'\x89USPRAW\n\1'.ljust(16, b'\0') + raw_record(1, process) + raw_record(10, crash))
+    opened = unspool.Core(tmp_path / 'report')
+    assert (opened.info['signal'], opened.info['fault_address'], opened.info['truncated']) == (11, 0x1234, True)
+    found = opened.info['mach_exception']
+    assert found == (None if number == 0 else {'number': number, 'name': name, 'code': 2, 'subcode': 0xfffffffffffffff0})
+    shown = opened.stacks()['process'].get('mach_exception')
+    assert (shown is None) == (number == 0) and (shown is None or shown['number'] == number)
 
 
 def test_cut_core(core, tmp_path):

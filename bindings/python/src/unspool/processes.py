@@ -49,6 +49,14 @@ def snapshot(pid: Optional[int] = None, *, lines: bool = True, store: Optional[P
     return _stacks(taken, lines, store, demangle)
 
 
+def _mach_exception(info: Any) -> Optional[dict[str, Any]]:
+    if info.mach_exception == 0:
+        return None
+    name = lib.usp_mach_exception_string(info.mach_exception)
+    return {'number': info.mach_exception, 'name': _c.text_of(name) if name else None, 'code': info.mach_codes[0],
+            'subcode': info.mach_codes[1]}
+
+
 class Core:
     """A core file, or a raw capture of unspool (doc/raw-format.md). Any number of threads may use one."""
 
@@ -65,14 +73,17 @@ class Core:
 
     @property
     def info(self) -> dict[str, Any]:
-        """arch, pid, program, signal, crash, crashed_thread, fault_address, threads, missed, truncated; None: unknown."""
+        """arch, pid, program, signal, crash, crashed_thread, fault_address, mach_exception, threads, missed, truncated.
+
+        None: unknown. mach_exception, of crash reports of Apple systems, has number, name, code and subcode.
+        """
         info = lib.usp_snapshot_get_info(self._snapshot)
         return {'arch': _c.text_of(lib.usp_arch_string(info.arch)), 'pid': info.pid or None,
                 'program': _c.text_of(info.program) or None, 'signal': info.signal or None,
                 'crash': _c.text_of(info.crash) or None if info.crash else None,
                 'crashed_thread': info.crashed_thread or None,
                 'fault_address': info.fault_address if info.flags & lib.USP_SNAPSHOT_FAULT else None,
-                'threads': info.thread_count, 'missed': info.missed,
+                'mach_exception': _mach_exception(info), 'threads': info.thread_count, 'missed': info.missed,
                 'truncated': bool(info.flags & lib.USP_SNAPSHOT_TRUNCATED)}
 
     @property
