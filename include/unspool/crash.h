@@ -47,7 +47,7 @@ USP_API void usp_crash_options_init(struct usp_crash_options *options);
  * On Linux it does no work for each image: images and unwind tables are found at the crash, without the loader. It takes
  * the signal of usp_prepare, with its defaults, unless that was called; usp_prepare can be called later for captures.
  * On Apple systems it calls usp_prepare with its defaults if necessary, and starts a thread that receives Mach exceptions
- * (doc/crash.md, usp_crash_status).
+ * (doc/crash.md, usp_crash_status). A library that contains this code is not unloaded any more.
  *
  * Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_BUSY when it is installed, USP_ERROR_NO_MEMORY, USP_ERROR_PERMISSION,
  * USP_ERROR_NOT_FOUND (no such folder), USP_ERROR_SYSTEM, USP_ERROR_UNSUPPORTED, or a failure of usp_prepare. In a child
@@ -62,11 +62,11 @@ USP_API int usp_crash_install(const struct usp_crash_options *options);
  * USP_ERROR_SYSTEM: a call failed. Async-signal-safe, thread-safe. */
 USP_API int usp_crash_status(void);
 
-/* Ends recording, marks this run as ended, and restores the earlier handlers where ours are still in place. The same
- * happens at the process's clean end. Waits while another thread records a crash, which then ends the process. Does
- * nothing if the kit is not installed, or in an earlier handler that is called after a crash. Thread-safe: beside
- * calls of itself and of usp_crash_install on other threads, one takes effect after the other. Not async-signal-safe: it
- * writes files. */
+/* Ends recording, marks this run as ended, and restores the earlier handlers where ours are still in place. At the
+ * process's clean end the run is marked too, but recording goes on, for a crash in a destructor that runs later. Waits
+ * while another thread records a crash, which then ends the process. Does nothing if the kit is not installed, or in an
+ * earlier handler that is called after a crash. Thread-safe: beside calls of itself and of usp_crash_install on other
+ * threads, one takes effect after the other. Not async-signal-safe: it writes files. */
 USP_API void usp_crash_uninstall(void);
 
 /* Prepare the calling thread, and undo that at the thread's end: they give it an alternate signal stack of 64 KB (Apple
@@ -103,7 +103,7 @@ USP_API int usp_crash_set_exception(const char *kind, const char *text, const us
 enum usp_crash_verdict {
     USP_CRASH_NO_RUN = 0,        /* the directory knows of no earlier run */
     USP_CRASH_ENDED = 1,         /* it ended by exit or return from main, or called usp_crash_uninstall */
-    USP_CRASH_CRASHED = 2,       /* there is a report, possibly a torn one */
+    USP_CRASH_CRASHED = 2,       /* there is a report, possibly a torn one, or one of a crash after exit */
     USP_CRASH_UPDATED = 3,       /* the program's version has changed since: an update probably ended it */
     USP_CRASH_RESTARTED = 4,     /* the system was restarted since */
     USP_CRASH_OUT_OF_MEMORY = 5, /* the kernel has killed a process of its control group for lack of memory since */

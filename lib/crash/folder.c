@@ -262,8 +262,9 @@ static bool has_locked(const char *directory, const char *run, struct listing *l
 static bool is_alive(const char *directory, const struct uspi_crash_run_file *run, const char *own, struct listing *l,
                      size_t first) {
     if (strcmp(run->name, own) == 0) return true;
-    if (run->has_ended || run->has_report) return false;
-    if (run->facts.pid != uspi_os_process_id() && uspi_os_run_lives(&run->facts)) return true;
+    if (run->has_report) return false;
+    /* A run that has noted its end may crash later, and then has a file again. */
+    if (!run->has_ended && run->facts.pid != uspi_os_process_id() && uspi_os_run_lives(&run->facts)) return true;
     return has_locked(directory, run->name, l, first);
 }
 

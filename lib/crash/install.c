@@ -66,27 +66,37 @@ static void describe_run(const struct uspi_crash_kit *kit, struct uspi_crash_run
     run->crashes = kit->crashes;
 }
 
-/* The kit stays mapped: a handler of ours may still run on another thread. */
-static void end_run(void) {
+/* Notes that the run has ended. Does nothing if a handler of the program has called exit in a crash. The kit stays
+ * mapped: a handler of ours may still run on another thread.
+ *   stays  the handlers stay, for a crash that comes later, in a destructor that has not run yet */
+static void end_run(bool stays) {
     struct uspi_crash_kit *kit = uspi_os_crash_context();
     struct uspi_crash_run_file run;
-    if (kit == NULL) return;
-    uspi_os_crash_uninstall();
-    /* A handler of the program may call exit in a crash. */
-    if (uspi_os_crash_context() != NULL) return;
-    uspi_crash_retract(kit);
-    if (!kit->is_published) (void)uspi_os_remove_file(kit->open_path);
-    uspi_os_kept_file_close(&kit->file);
+    char path[sizeof kit->report_path];
+    if (kit == NULL || !uspi_os_crash_pause()) return;
+    /* An earlier handler has left by longjmp, and its report is still there; or the report was never begun. */
+    uspi_crash_copy_text(path, sizeof path, kit->is_published ? kit->report_path : kit->open_path);
+    struct uspi_os_kept_file file = kit->file;
+    kit->file = (struct uspi_os_kept_file){.descriptor = -1};
+    kit->is_published = false;
+    kit->written = 1; /* a later crash makes a new file */
+    if (stays) {
+        uspi_os_crash_resume();
+    } else {
+        uspi_os_crash_uninstall();
+    }
+    (void)uspi_os_remove_file(path);
+    uspi_os_kept_file_close(&file);
     describe_run(kit, &run);
     run.has_ended = true;
     run.ended = uspi_os_wall_clock();
     (void)uspi_crash_write_run(kit->directory, &run);
 }
 
-/* A program that returns from main or calls exit has ended cleanly. */
-static void end_with_process(void *context) {
+/* A program that returns from main or calls exit has ended cleanly, unless it crashes later. */
+static void end_with_process(void *context, bool stays) {
     (void)context;
-    end_run();
+    end_run(stays);
 }
 
 /* Makes the run's files, and installs the handlers. */
@@ -151,7 +161,7 @@ int usp_crash_install(const struct usp_crash_options *options) {
 void usp_crash_uninstall(void) {
     struct uspi_lock *lock = &uspi_capture_state.crash_kit;
     const bool is_taken = uspi_lock_take_within(lock, UNINSTALL_WAIT) != USPI_LOCK_HELD;
-    end_run();
+    end_run(false);
     if (is_taken) uspi_lock_give(lock);
 }
 

@@ -28,6 +28,10 @@ int uspi_os_crash_install(const struct uspi_os_crash_hooks *hooks) {
     return USP_ERROR_UNSUPPORTED;
 }
 
+bool uspi_os_crash_pause(void) { return false; }
+
+void uspi_os_crash_resume(void) {}
+
 void uspi_os_crash_uninstall(void) {}
 
 void *uspi_os_crash_context(void) { return NULL; }

@@ -483,12 +483,12 @@ struct uspi_os_crash {
 /* What happens at a crash. `record` writes the report, until `deadline` (usp_clock). `tell` calls the program's callback
  * once the report is visible. `retract` removes the report because an earlier handler has repaired the fault. These are
  * called on the crashed thread, in its handler; `record` and `tell` also on a thread of the layer's own. `end` is called
- * when the process exits. */
+ * when the process exits, or when this code is unloaded; stays: it is not unloaded, so the handlers can stay. */
 struct uspi_os_crash_hooks {
     void (*record)(void *context, const struct uspi_os_crash *crash, uint64_t deadline);
     void (*tell)(void *context);
     void (*retract)(void *context);
-    void (*end)(void *context);
+    void (*end)(void *context, bool stays);
     void *context;
     uint64_t timeout;   /* ns, for the report, and again for the callback */
     size_t max_threads; /* other threads that can be held */
@@ -499,8 +499,14 @@ struct uspi_os_crash_hooks {
  * USP_ERROR_SYSTEM, USP_ERROR_UNSUPPORTED. */
 int uspi_os_crash_install(const struct uspi_os_crash_hooks *hooks);
 
-/* Restores the earlier handlers where ours are still in place. The others only pass signals on from now on. Waits while
- * another thread records a crash. Does nothing while an earlier handler runs after a crash: it may end the process. */
+/* Keeps crashes from being recorded until uspi_os_crash_resume or uspi_os_crash_uninstall: the threads wait. Itself waits
+ * while another thread records a crash. Returns false while an earlier handler runs after a crash, since that may end the
+ * process, and when the handlers are not installed. */
+bool uspi_os_crash_pause(void);
+void uspi_os_crash_resume(void);
+
+/* After uspi_os_crash_pause: restores the earlier handlers where ours are still in place. The others only pass signals on
+ * from now on. */
 void uspi_os_crash_uninstall(void);
 
 /* Returns hooks.context of this process; NULL: not installed. Async-signal-safe. */

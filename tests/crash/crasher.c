@@ -859,6 +859,20 @@ static void storm_signals(void) {
 
 static void leave(void) { exit(0); }
 
+/* The C library writes what is left in streams after all destructors have run. */
+static ssize_t fault_in_write(void *cookie, const char *bytes, size_t size) {
+    (void)cookie;
+    (void)bytes;
+    crash_segv();
+    return (ssize_t)size;
+}
+
+static void crash_after_destructors(void) {
+    FILE *stream = fopencookie(NULL, "w", (cookie_io_functions_t){.write = fault_in_write});
+    assert(stream != NULL && fputc('x', stream) == 'x');
+    exit(0);
+}
+
 /* Installing lists no images and no unwind tables. A snapshot still has both. */
 static void leave_light(void) {
     struct usp_capture_usage usage;
@@ -979,6 +993,7 @@ static const struct way {
     {"allocation", storm_allocation, NULL, NULL},
     {"signals", storm_signals, NULL, NULL},
     {"exit", leave, NULL, NULL},
+    {"after-destructors", crash_after_destructors, NULL, NULL},
     {"light", leave_light, NULL, NULL},
     {"moved", crash_moved, NULL, NULL},
     {"moved-exit", leave_moved, NULL, NULL},

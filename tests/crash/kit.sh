@@ -277,6 +277,15 @@ ends 139 "$crasher" meanwhile "$reports"
 reported 1
 [[ $("$crasher" --notes "$reports") == '3 =from the callback' ]] || fail "the report is not whole"
 
+# A crash after the destructors, at the end of a process that has called exit, has a report and outweighs the clean end.
+way=after-destructors
+crashes after-destructors
+[[ $ended -eq 139 ]] || fail "after-destructors: $ended"
+reported 1
+expect_frames '\(crashed\)' write_through_null crash_segv fault_in_write
+last_is 'crashed, 1 in a row, lasted'$'\n''1 reports new'
+[[ $(find "$reports" -name '*.open') == '' ]] || fail "an unfinished report is left: $(ls "$reports")"
+
 # Threads that install the kit at once: one run, one report, and no file of the others.
 way=installed-at-once
 rm -rf "$reports"

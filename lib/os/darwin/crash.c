@@ -16,6 +16,10 @@
 
 #if !TARGET_OS_WATCH
 
+#include "lib/object/bytes.h"
+#include "lib/object/macho.h"
+
+#include <dlfcn.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -199,6 +203,15 @@ static void release(struct uspi_posix_crash *c) {
     (void)semaphore_destroy(mach_task_self(), state(c)->nap);
 }
 
+/* The program stays. A library or bundle that the program may unload is kept. */
+static bool keep_code(void) {
+    Dl_info info;
+    if (dladdr((const void *)(uintptr_t)make, &info) == 0) return false;
+    const uint8_t *header = info.dli_fbase; /* struct mach_header: magic, cputype, cpusubtype, filetype */
+    if (uspi_le32(header + 12) == USPI_MH_EXECUTE) return true;
+    return dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE) != NULL;
+}
+
 static void on_signal(int number, siginfo_t *info, void *context) {
     uspi_posix_crash_handle(atomic_load(&uspi_darwin_capturing.crash), number, info, context);
 }
@@ -215,6 +228,7 @@ static const struct uspi_posix_crash_system crash_system = {
     .discard = discard,
     .reserve = reserve,
     .release = release,
+    .keep_code = keep_code,
     .own_process = own_process,
     .own_thread = own_thread,
     .set_action = set_action,
@@ -244,6 +258,10 @@ int uspi_os_crash_status(void) {
     return uspi_posix_crash_is_installed(c) ? state(c)->exceptions_status : USP_ERROR_NOT_PREPARED;
 }
 
+bool uspi_os_crash_pause(void) { return uspi_posix_crash_pause(atomic_load(&uspi_darwin_capturing.crash)); }
+
+void uspi_os_crash_resume(void) { uspi_posix_crash_resume(atomic_load(&uspi_darwin_capturing.crash)); }
+
 void uspi_os_crash_uninstall(void) { uspi_posix_crash_uninstall(atomic_load(&uspi_darwin_capturing.crash)); }
 
 void *uspi_os_crash_context(void) {
@@ -253,8 +271,7 @@ void *uspi_os_crash_context(void) {
 
 /* A destructor, and not atexit: a library that was unloaded must not be called. */
 __attribute__((destructor)) static void end_with_process(void) {
-    const struct uspi_posix_crash *c = atomic_load(&uspi_darwin_capturing.crash);
-    if (uspi_posix_crash_is_installed(c)) c->hooks.end(c->hooks.context);
+    uspi_posix_crash_end_with_process(atomic_load(&uspi_darwin_capturing.crash));
 }
 
 /* ---- alternate stacks ---- */

@@ -15,7 +15,9 @@
 #include "lib/os/linux/signal.h"
 #include "lib/os/posix/crash.h"
 
+#include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -180,6 +182,22 @@ static void release(struct uspi_posix_crash *c) {
     uspi_request_give(place, false);
 }
 
+/* The program, and the shared library (-z nodelete), stay. A library that the program may unload can contain the static
+ * one. musl unloads no library. */
+static bool keep_code(void) {
+#ifdef __GLIBC__
+    struct link_map *own = NULL;
+    Dl_info info;
+    if (dladdr1((const void *)(uintptr_t)make, &info, (void **)&own, RTLD_DL_LINKMAP) == 0 || own == NULL) return false;
+    if (own->l_name[0] == '\0') return true;
+    return dlopen(own->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE) != NULL;
+#elif defined(__BIONIC__)
+    return false;
+#else
+    return true;
+#endif
+}
+
 static void on_signal(int number, siginfo_t *info, void *context) {
     uspi_posix_crash_handle(atomic_load(&uspi_capturing.crash), number, info, context);
 }
@@ -196,6 +214,7 @@ static const struct uspi_posix_crash_system crash_system = {
     .discard = discard,
     .reserve = reserve,
     .release = release,
+    .keep_code = keep_code,
     .own_process = own_process,
     .own_thread = own_thread,
     .set_action = set_action,
@@ -215,6 +234,10 @@ int uspi_os_crash_install(const struct uspi_os_crash_hooks *hooks) {
     return uspi_posix_crash_install(&uspi_capturing.crash, &crash_system, hooks);
 }
 
+bool uspi_os_crash_pause(void) { return uspi_posix_crash_pause(atomic_load(&uspi_capturing.crash)); }
+
+void uspi_os_crash_resume(void) { uspi_posix_crash_resume(atomic_load(&uspi_capturing.crash)); }
+
 void uspi_os_crash_uninstall(void) { uspi_posix_crash_uninstall(atomic_load(&uspi_capturing.crash)); }
 
 int uspi_os_crash_status(void) {
@@ -228,8 +251,7 @@ void *uspi_os_crash_context(void) {
 
 /* A destructor, and not atexit: a library that was unloaded must not be called. */
 __attribute__((destructor)) static void end_with_process(void) {
-    const struct uspi_posix_crash *c = atomic_load(&uspi_capturing.crash);
-    if (uspi_posix_crash_is_installed(c)) c->hooks.end(c->hooks.context);
+    uspi_posix_crash_end_with_process(atomic_load(&uspi_capturing.crash));
 }
 
 /* ---- alternate stacks ---- */

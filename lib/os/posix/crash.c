@@ -379,13 +379,14 @@ int uspi_posix_crash_install(struct uspi_posix_crash *_Atomic *place, const stru
     int status = system->reserve(c, hooks->max_threads);
     if (status != USP_OK) return status;
     c->hooks = *hooks;
+    c->stays = system->keep_code();
     atomic_store(&c->alarm_from, UINT64_MAX);
     atomic_store(&c->stage, USPI_POSIX_CRASH_NONE);
     atomic_store(&c->recorder, 0);
     /* From here on a crash is recorded. */
     atomic_store(&c->process, system->own_process());
     status = install_handlers(c);
-    if (status != USP_OK) uspi_posix_crash_uninstall(c);
+    if (status != USP_OK && uspi_posix_crash_pause(c)) uspi_posix_crash_uninstall(c);
     return status;
 }
 
@@ -412,8 +413,14 @@ static bool begin_end(struct uspi_posix_crash *c) {
     return is_over && atomic_compare_exchange_strong(&c->recorder, &recorder, USPI_POSIX_CRASH_ENDING);
 }
 
+bool uspi_posix_crash_pause(struct uspi_posix_crash *c) { return uspi_posix_crash_is_installed(c) && begin_end(c); }
+
+void uspi_posix_crash_resume(struct uspi_posix_crash *c) {
+    atomic_store(&c->stage, USPI_POSIX_CRASH_NONE);
+    atomic_store(&c->recorder, 0);
+}
+
 void uspi_posix_crash_uninstall(struct uspi_posix_crash *c) {
-    if (!uspi_posix_crash_is_installed(c) || !begin_end(c)) return;
     atomic_store(&c->process, 0);
     for (size_t i = 0; i < SIGNALS; i++) {
         struct uspi_posix_crash_earlier *earlier = &c->earlier[i];
@@ -422,8 +429,11 @@ void uspi_posix_crash_uninstall(struct uspi_posix_crash *c) {
         earlier->is_ours = false;
     }
     c->system->release(c);
-    atomic_store(&c->stage, USPI_POSIX_CRASH_NONE);
-    atomic_store(&c->recorder, 0);
+    uspi_posix_crash_resume(c);
+}
+
+void uspi_posix_crash_end_with_process(const struct uspi_posix_crash *c) {
+    if (uspi_posix_crash_is_installed(c)) c->hooks.end(c->hooks.context, c->stays);
 }
 
 #endif

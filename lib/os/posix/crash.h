@@ -47,6 +47,7 @@ struct uspi_posix_crash {
     const struct uspi_posix_crash_system *system;
     struct uspi_os_crash_hooks hooks;
     _Atomic(int64_t) process; /* the process that records; 0: none */
+    bool stays;               /* the handlers' code is never unloaded */
     struct uspi_posix_crash_earlier earlier[USPI_POSIX_CRASH_SIGNALS];
 
     /* The thread that records a crash, or the crashed thread for which another one has recorded it, or
@@ -82,6 +83,8 @@ struct uspi_posix_crash_system {
     void (*discard)(struct uspi_posix_crash *c);
     int (*reserve)(struct uspi_posix_crash *c, size_t max_threads);
     void (*release)(struct uspi_posix_crash *c);
+    /* Keeps this code loaded until the process ends. Returns whether it stays. */
+    bool (*keep_code)(void);
 
     int64_t (*own_process)(void);
     uint64_t (*own_thread)(void); /* 0: not known */
@@ -111,12 +114,17 @@ struct uspi_posix_crash_system {
     void (*end_late)(struct uspi_posix_crash *c);
 };
 
-/* Do what uspi_os_crash_install and uspi_os_crash_uninstall (os.h) do.
+/* Do what the functions of os.h do that begin with uspi_os_crash_.
  *   place  of this process's state. NULL in it: the kit was never installed
  *   c      NULL: the kit was never installed */
 int uspi_posix_crash_install(struct uspi_posix_crash *_Atomic *place, const struct uspi_posix_crash_system *system,
                              const struct uspi_os_crash_hooks *hooks);
+bool uspi_posix_crash_pause(struct uspi_posix_crash *c);
+void uspi_posix_crash_resume(struct uspi_posix_crash *c);
 void uspi_posix_crash_uninstall(struct uspi_posix_crash *c);
+
+/* Calls hooks.end if the kit is installed: the process exits, or this code is unloaded. c: may be NULL. */
+void uspi_posix_crash_end_with_process(const struct uspi_posix_crash *c);
 
 /* Returns whether the kit is installed in this process. c: may be NULL. */
 bool uspi_posix_crash_is_installed(const struct uspi_posix_crash *c);

@@ -10,9 +10,11 @@ typedef struct dl_info {
     void *dli_saddr;
 } Dl_info;
 
-#define RTLD_LAZY    0x1
-#define RTLD_LOCAL   0x4
-#define RTLD_DEFAULT ((void *)-2)
+#define RTLD_LAZY     0x1
+#define RTLD_LOCAL    0x4
+#define RTLD_NOLOAD   0x10
+#define RTLD_NODELETE 0x80
+#define RTLD_DEFAULT  ((void *)-2)
 
 int dladdr(const void *address, Dl_info *info);
 int dlclose(void *handle);
