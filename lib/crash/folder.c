@@ -105,6 +105,11 @@ static long read_file(const char *directory, const char *name, const char *endin
     return status == USP_OK ? (long)n : -1;
 }
 
+bool uspi_crash_has_run(const char *directory, const char *name) {
+    char begin[1];
+    return read_file(directory, name, ".run", begin, 1, NULL) >= 0;
+}
+
 static bool read_run(const char *directory, const char *name, struct uspi_crash_run_file *run) {
     char text[RUN_ROOM], *next;
     memset(run, 0, sizeof *run);
@@ -193,31 +198,31 @@ static void remove_entry(const char *directory, const struct entry *entry) {
 /* Offset of the time in the record of a report's process. */
 #define TIME_AT 48u
 
-/* Takes a report that a process was writing when it was killed: whatever is whole of it can be read. Returns whether
- * there is one. */
+/* Takes a report that a process was writing when it was killed: whatever is whole of it can be read. Where the folder
+ * cannot be changed, it stays as it is. Returns whether there is one. */
 static bool rescue(const char *directory, struct entry *entry) {
     char from[USPI_CRASH_PATH + USPI_CRASH_NAME], to[USPI_CRASH_PATH + USPI_CRASH_NAME];
     uint8_t begin[USPI_RAW_HEADER_SIZE];
     const long n = read_file(directory, entry->name, ".open", begin, sizeof begin, NULL);
     const bool is_begun = n == (long)sizeof begin && memcmp(begin, USPI_RAW_MAGIC, USPI_RAW_MAGIC_SIZE) == 0;
-    if (is_begun && join(from, directory, entry->name, ".open") && join(to, directory, entry->name, ".raw") &&
-        uspi_os_rename_file(from, to) == USP_OK) {
+    if (!is_begun) {
+        remove_entry(directory, entry);
+    } else if (join(from, directory, entry->name, ".open") && join(to, directory, entry->name, ".raw") &&
+               uspi_os_rename_file(from, to) == USP_OK) {
         entry->kind = KIND_REPORT;
-        return true;
     }
-    remove_entry(directory, entry);
-    return false;
+    return is_begun;
 }
 
-/* Notes in a run's file that it crashed: the report may be deleted later. */
+/* Notes in a run's file that it crashed: the report may be deleted later. Other users' files are not its reports. */
 static void note_crash(const char *directory, struct uspi_crash_run_file *run, const struct entry *report) {
     uint8_t begin[TIME_AT + 8];
+    const long n = read_file(directory, report->name, endings[report->kind], begin, sizeof begin, NULL);
+    if (n < 0) return;
     run->has_report = true;
     run->has_ended = false;
     snprintf(run->report, sizeof run->report, "%s", report->name);
-    if (read_file(directory, report->name, endings[report->kind], begin, sizeof begin, NULL) == (long)sizeof begin) {
-        run->ended = uspi_le64(begin + TIME_AT);
-    }
+    if (n == (long)sizeof begin) run->ended = uspi_le64(begin + TIME_AT);
     (void)uspi_crash_write_run(directory, run);
 }
 
@@ -307,6 +312,15 @@ static void keep_limits(const char *directory, const struct listing *l, uint32_t
     }
 }
 
+/* Of a run whose file is damaged, its name and its reports say what is known. */
+static void begin_damaged(struct uspi_crash_run_file *run, const char *name) {
+    const char *pid = strrchr(name, '-');
+    memset(run, 0, sizeof *run);
+    snprintf(run->name, sizeof run->name, "%s", name);
+    run->started = number_in(name + strspn(name, "0x"), 16);
+    if (pid != NULL) run->facts.pid = (int64_t)number_in(pid + 1, 10);
+}
+
 int uspi_crash_settle(const char *directory, const char *own, uint32_t max_reports, uint64_t max_bytes,
                       struct uspi_crash_run_file *last) {
     struct listing l;
@@ -317,10 +331,10 @@ int uspi_crash_settle(const char *directory, const char *own, uint32_t max_repor
     for (size_t i = l.count; i-- > 0 && status == USP_OK;) {
         if (l.entries[i].kind != KIND_RUN) continue;
         const bool is_whole = read_run(directory, l.entries[i].name, &run);
-        if (is_whole && is_alive(directory, &run, own, &l, i)) continue;
-        if (!is_whole) snprintf(run.name, sizeof run.name, "%s", l.entries[i].name);
-        if (is_whole) settle_run(directory, &run, &l, i);
-        if (is_whole && !has_last) {
+        if (!is_whole) begin_damaged(&run, l.entries[i].name);
+        if (is_alive(directory, &run, own, &l, i)) continue;
+        settle_run(directory, &run, &l, i);
+        if ((is_whole || run.has_report) && !has_last) {
             has_last = true;
             *last = run;
         } else {

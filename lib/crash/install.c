@@ -87,6 +87,8 @@ static void end_run(bool stays) {
     }
     (void)uspi_os_remove_file(path);
     uspi_os_kept_file_close(&file);
+    /* The folder may have been removed or replaced: no other one is made. */
+    if (!uspi_crash_has_run(kit->directory, kit->run)) return;
     describe_run(kit, &run);
     run.has_ended = true;
     run.ended = uspi_os_wall_clock();

@@ -169,6 +169,9 @@ struct uspi_crash_run_file {
 /* Writes a run's file. Returns what uspi_os_publish returns. */
 int uspi_crash_write_run(const char *directory, const struct uspi_crash_run_file *run);
 
+/* Returns whether a run's file is there, and no other user has replaced it. */
+bool uspi_crash_has_run(const char *directory, const char *name);
+
 /* Removes a run's file. */
 void uspi_crash_remove_run(const char *directory, const char *name);
 

@@ -27,6 +27,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -859,6 +860,29 @@ static void storm_signals(void) {
 
 static void leave(void) { exit(0); }
 
+/* The folder of reports is removed, or can no longer be changed. */
+static void remove_folder(void) {
+    char command[1100];
+    if (directory == NULL) return;
+    assert(snprintf(command, sizeof command, "rm -rf '%s'", directory) < (int)sizeof command);
+    assert(system(command) == 0);
+}
+
+static void leave_removed(void) {
+    remove_folder();
+    exit(0);
+}
+
+static void crash_removed(void) {
+    remove_folder();
+    crash_segv();
+}
+
+static void crash_read_only(void) {
+    if (directory != NULL) assert(chmod(directory, 0500) == 0);
+    crash_segv();
+}
+
 /* The C library writes what is left in streams after all destructors have run. */
 static ssize_t fault_in_write(void *cookie, const char *bytes, size_t size) {
     (void)cookie;
@@ -993,6 +1017,9 @@ static const struct way {
     {"allocation", storm_allocation, NULL, NULL},
     {"signals", storm_signals, NULL, NULL},
     {"exit", leave, NULL, NULL},
+    {"removed", crash_removed, NULL, NULL},
+    {"removed-exit", leave_removed, NULL, NULL},
+    {"read-only", crash_read_only, NULL, NULL},
     {"after-destructors", crash_after_destructors, NULL, NULL},
     {"light", leave_light, NULL, NULL},
     {"moved", crash_moved, NULL, NULL},

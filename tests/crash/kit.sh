@@ -494,6 +494,44 @@ ends 0 "$crasher" exit "$reports"
 last_is $'ended, 0 in a row, lasted\n1 reports new'
 [[ $(stat -c %s saved) -eq $size ]] || fail "the file of a link was changed"
 
+# The folder is removed, with the one above it, while the program runs: neither the end nor a crash makes it again.
+for way in removed removed-exit; do
+  mkdir -p above
+  status=0
+  { timeout 300 "$crasher" "$way" "$work/above" >says 2>err; } 2>/dev/null || status=$?
+  [[ $status -eq $([[ $way == removed ]] && echo 139 || echo 0) ]] || fail "$way: exit status $status: $(cat err)"
+  [[ ! -e above ]] || fail "$way: the folder was made again: $(ls -la above)"
+done
+
+# A file, and a link that leads to no folder, are no folders: nothing is made in their place.
+way=no-folder
+: >file
+ln -sfn nowhere link
+for folder in file link; do
+  ends 97 "$crasher" segv "$work/$folder"
+  grep -q 'usp_crash_install: not found' err || fail "$folder: $(cat err)"
+done
+[[ ! -e nowhere ]] || fail "the link's folder was made"
+
+# The folder can no longer be changed when the program crashes: the report stays under the name of one that is not whole.
+# The next start knows of the crash, and publishes the report once the folder can be changed.
+if [[ $(id -u) -eq 0 ]] && part_needs setpriv && [[ ${USP_TEST_UNDER-} != qemu-* ]]; then
+  way=read-only
+  rm -rf "$reports"
+  mkdir -m 700 "$reports"
+  chown 65534 "$reports"
+  chmod 711 "$work"
+  as_other=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+  if "${as_other[@]}" "$crasher" --last "$reports" >says 2>err; then
+    ends 139 "${as_other[@]}" "$crasher" read-only "$reports"
+    last=$("${as_other[@]}" "$crasher" --last "$reports")
+    [[ $last == 'crashed, 1 in a row, lasted, deleted'$'\n''0 reports' ]] || fail "read-only: $last: $(ls -la "$reports")"
+    chmod 700 "$reports"
+    last=$("${as_other[@]}" "$crasher" --last "$reports")
+    [[ $last == 'crashed, 1 in a row, lasted'$'\n''1 reports new' ]] || fail "read-only: $last"
+  fi
+fi
+
 # A damaged file of a run: its unfinished report is read up to where it was cut off, or removed if it was never begun.
 way=damaged-run
 rm -rf "$reports"
@@ -503,6 +541,7 @@ run_file=$(find "$reports" -name '*.run')
 head -c "$((size / 2))" saved >"$open"
 echo damaged >"$run_file"
 echo >"$reports/0x1-1-1.open"
+last_is $'crashed, 1 in a row, unknown\n1 reports new'
 ends 0 "$crasher" exit "$reports"
 [[ -z $(find "$reports" -name '*.open') ]] || fail "an unfinished report is left: $(ls "$reports")"
 [[ $(find "$reports" -name '*.raw' | wc -l) -eq 1 ]] || fail "not one report: $(ls "$reports")"

@@ -120,7 +120,13 @@ int uspi_os_rename_file(const char *from, const char *to) {
 int uspi_os_remove_file(const char *path) { return unlink(path) == 0 ? USP_OK : uspi_posix_status(errno); }
 
 int uspi_os_make_folder(const char *path) {
-    return mkdir(path, 0700) == 0 || errno == EEXIST ? USP_OK : uspi_posix_status(errno);
+    if (mkdir(path, 0700) == 0) return USP_OK;
+    if (errno != EEXIST) return uspi_posix_status(errno);
+    /* A file, or a link that leads to none. */
+    const int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0) return uspi_posix_status(errno);
+    close(folder);
+    return USP_OK;
 }
 
 int uspi_os_absolute_path(const char *path, char *to, size_t size) {
