@@ -264,7 +264,8 @@ static bool check_addresses(const struct address_options *wanted) {
         return false;
     }
     if (is_process == (image->path != NULL) && !is_whole_cache) {
-        complain(is_process ? "either -o or -p" : "symbolize: -o FILE is missing");
+        complain(is_process ? "either -o or -p"
+                            : "symbolize: -o FILE, -p PID, --shared-cache FILE or --log FILE is missing");
         return false;
     }
     if (is_process && (image->place != IMAGE_LINKED || image->arch != USP_ARCH_NONE || image->build_id_size > 0)) {

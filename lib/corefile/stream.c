@@ -256,7 +256,7 @@ static int read_notes(struct stream *s, struct uspi_error *error) {
         if (segment.type == USPI_PT_LOAD && segment.offset < memory) memory = segment.offset;
     }
     if (notes == 0 || memory < notes) {
-        return uspi_error_set(error, USP_ERROR_UNSUPPORTED, "%s: %s; give it as a file", s->name,
+        return uspi_error_set(error, USP_ERROR_UNSUPPORTED, "%s: %s; only unspool stack FILE reads it", s->name,
                               notes == 0 ? "the core has no notes" : "the core's notes come after its memory");
     }
     s->size = end;

@@ -203,7 +203,7 @@ refused() {
   [[ ! -s $work/out ]] || fail "unspool $*: output: $(cat "$work/out")"
   err_has "$text"
 }
-refused '-o FILE is missing' symbolize 1
+refused '-o FILE, -p PID, --shared-cache FILE or --log FILE is missing' symbolize 1
 refused 'either -o or -p' symbolize -o x -p 1
 refused 'are for files' symbolize -p 1 -l 0
 refused 'only one of' symbolize -o x -l 0 -s 0
