@@ -61,30 +61,32 @@ static bool find_data(const struct uspi_dyld_source *source, uint64_t offset, ui
     return bytes->size > 0;
 }
 
-/* Adds bytes to the made __LINKEDIT, aligned to 8. Returns USP_OK or USP_ERROR_NO_MEMORY. */
-static int add_bytes(struct uspi_dyld_linkedit *linkedit, const void *bytes, size_t n, struct uspi_dyld_piece *piece) {
+/* Adds room for n bytes to the made __LINKEDIT, aligned to 8. Returns NULL when memory is exhausted. */
+static uint8_t *add_room(struct uspi_dyld_linkedit *linkedit, size_t n, struct uspi_dyld_piece *piece) {
     const size_t padding = (size_t)(-linkedit->size & 7);
-    if (!uspi_room_for(&linkedit->bytes, &linkedit->capacity, linkedit->size, padding + n + 8, 1)) {
-        return USP_ERROR_NO_MEMORY;
-    }
+    if (!uspi_room_for(&linkedit->bytes, &linkedit->capacity, linkedit->size, padding + n + 8, 1)) return NULL;
     memset(linkedit->bytes + linkedit->size, 0, padding);
-    linkedit->size += padding;
-    if (n > 0) memcpy(linkedit->bytes + linkedit->size, bytes, n);
-    *piece = (struct uspi_dyld_piece){linkedit->size, n};
-    linkedit->size += n;
+    *piece = (struct uspi_dyld_piece){linkedit->size + padding, n};
+    linkedit->size += padding + n;
+    return linkedit->bytes + (size_t)piece->offset;
+}
+
+/* Copies a table as it is. One that cannot be read is left out. */
+static int copy_table(struct uspi_dyld_linkedit *linkedit, struct uspi_bytes bytes, struct uspi_dyld_piece *piece) {
+    if (bytes.size > TABLE_MAX) return USP_OK;
+    uint8_t *to = add_room(linkedit, (size_t)bytes.size, piece);
+    if (to == NULL) return USP_ERROR_NO_MEMORY;
+    if (uspi_bytes_read(bytes, 0, to, (size_t)bytes.size, "table", NULL) == USP_OK) return USP_OK;
+    linkedit->size = (size_t)piece->offset;
+    *piece = (struct uspi_dyld_piece){0};
     return USP_OK;
 }
 
-/* Copies a table as it is. */
-static int copy_table(const struct making *making, uint64_t offset, uint64_t size, struct uspi_dyld_piece *piece) {
-    struct uspi_bytes bytes;
-    if (size > TABLE_MAX || !find_data(making->source, offset, size, &bytes)) return USP_OK;
-    uint8_t *copy = malloc((size_t)bytes.size);
-    if (copy == NULL) return USP_ERROR_NO_MEMORY;
-    int status = uspi_bytes_read(bytes, 0, copy, (size_t)bytes.size, "table", NULL);
-    status = status == USP_OK ? add_bytes(making->linkedit, copy, (size_t)bytes.size, piece) : USP_OK;
-    free(copy);
-    return status;
+/* Reads n bytes of the image's first load command of a kind. Returns false if there are none. */
+static bool read_command(const struct uspi_dyld_source *source, uint32_t kind, uint64_t at, uint8_t *raw, size_t n) {
+    struct uspi_macho_command command;
+    return uspi_macho_find(&source->macho, kind, &command, NULL) == USP_OK &&
+           uspi_bytes_read(command.bytes, at, raw, n, "load command", NULL) == USP_OK;
 }
 
 /* Copies the function starts and the exports: of several tables of one kind, the first. */
@@ -99,12 +101,12 @@ static int copy_tables(const struct making *making) {
                   {USPI_LC_DYLD_INFO, 40, &linkedit->exports}};
     int status = USP_OK;
     for (size_t i = 0; status == USP_OK && i < sizeof tables / sizeof *tables; i++) {
-        struct uspi_macho_command command;
+        struct uspi_bytes bytes;
         uint8_t place[8];
         if (tables[i].piece->size > 0) continue;
-        if (uspi_macho_find(&making->source->macho, tables[i].kind, &command, NULL) != USP_OK) continue;
-        if (uspi_bytes_read(command.bytes, tables[i].at, place, sizeof place, "table", NULL) != USP_OK) continue;
-        status = copy_table(making, uspi_le32(place), uspi_le32(place + 4), tables[i].piece);
+        if (!read_command(making->source, tables[i].kind, tables[i].at, place, sizeof place)) continue;
+        if (!find_data(making->source, uspi_le32(place), uspi_le32(place + 4), &bytes)) continue;
+        status = copy_table(linkedit, bytes, tables[i].piece);
     }
     return status;
 }
@@ -235,12 +237,10 @@ static int add_locals(struct making *making) {
 
 /* Adds the image's own symbols. */
 static int add_own(struct making *making) {
-    struct uspi_macho_command command;
     struct uspi_bytes entries, names;
     uint8_t raw[24];
     const size_t nlist = uspi_macho_sizes(making->source->macho.wide).symbol;
-    if (uspi_macho_find(&making->source->macho, USPI_LC_SYMTAB, &command, NULL) != USP_OK) return USP_OK;
-    if (uspi_bytes_read(command.bytes, 0, raw, sizeof raw, "symbol table", NULL) != USP_OK) return USP_OK;
+    if (!read_command(making->source, USPI_LC_SYMTAB, 0, raw, sizeof raw)) return USP_OK;
     const uint64_t count = uspi_le32(raw + 12);
     if (count > SYMBOLS_MAX || !find_data(making->source, uspi_le32(raw + 8), count * nlist, &entries)) return USP_OK;
     if (!find_data(making->source, uspi_le32(raw + 16), uspi_le32(raw + 20), &names)) return USP_OK;
@@ -252,26 +252,20 @@ static int add_own(struct making *making) {
 
 /* Copies the indirect symbol table with the symbols' new numbers. */
 static int add_indirect(const struct making *making) {
-    struct uspi_macho_command command;
+    struct uspi_dyld_linkedit *linkedit = making->linkedit;
     struct uspi_bytes bytes;
-    uint8_t raw[80];
-    if (uspi_macho_find(&making->source->macho, USPI_LC_DYSYMTAB, &command, NULL) != USP_OK) return USP_OK;
-    if (uspi_bytes_read(command.bytes, 0, raw, sizeof raw, "dynamic symbols", NULL) != USP_OK) return USP_OK;
-    const uint64_t size = UINT64_C(4) * uspi_le32(raw + 60);
-    if (size > TABLE_MAX || !find_data(making->source, uspi_le32(raw + 56), size, &bytes)) return USP_OK;
-    const size_t count = (size_t)bytes.size / 4;
-    uint8_t *copy = malloc(count * 4 + 1);
-    if (copy == NULL) return USP_ERROR_NO_MEMORY;
-    int status = uspi_bytes_read(bytes, 0, copy, count * 4, "indirect symbols", NULL);
-    for (size_t i = 0; status == USP_OK && i < count; i++) {
-        uint32_t number = uspi_le32(copy + 4 * i);
+    uint8_t place[8];
+    if (!read_command(making->source, USPI_LC_DYSYMTAB, 56, place, sizeof place)) return USP_OK;
+    if (!find_data(making->source, uspi_le32(place), UINT64_C(4) * uspi_le32(place + 4), &bytes)) return USP_OK;
+    bytes.size &= ~UINT64_C(3);
+    const int status = copy_table(linkedit, bytes, &linkedit->indirect);
+    for (uint64_t at = 0; status == USP_OK && at < linkedit->indirect.size; at += 4) {
+        uint8_t *entry = linkedit->bytes + (size_t)(linkedit->indirect.offset + at);
+        uint32_t number = uspi_le32(entry);
         if ((number & (USPI_INDIRECT_SYMBOL_LOCAL | USPI_INDIRECT_SYMBOL_ABS)) != 0) continue;
         number = number < making->own_count ? making->numbers[number] : DROPPED;
-        if (number == DROPPED) number = USPI_INDIRECT_SYMBOL_LOCAL;
-        uspi_store_le32(copy + 4 * i, number);
+        uspi_store_le32(entry, number != DROPPED ? number : USPI_INDIRECT_SYMBOL_LOCAL);
     }
-    status = status == USP_OK ? add_bytes(making->linkedit, copy, count * 4, &making->linkedit->indirect) : USP_OK;
-    free(copy);
     return status;
 }
 
@@ -282,11 +276,15 @@ int uspi_dyld_linkedit_make(const struct uspi_dyld_source *source, struct uspi_d
     bool has_room = uspi_room_for(&making.strings.bytes, &making.strings.capacity, 0, 1, 1);
     if (has_room) making.strings.bytes[making.strings.size++] = '\0';
     int status = has_room ? copy_tables(&making) : USP_ERROR_NO_MEMORY;
-    if (status == USP_OK) status = add_bytes(linkedit, NULL, 0, &linkedit->symbols);
+    if (status == USP_OK && add_room(linkedit, 0, &linkedit->symbols) == NULL) status = USP_ERROR_NO_MEMORY;
     if (status == USP_OK) status = add_locals(&making);
     if (status == USP_OK) status = add_own(&making);
     if (status == USP_OK) status = add_indirect(&making);
-    if (status == USP_OK) status = add_bytes(linkedit, making.strings.bytes, making.strings.size, &linkedit->strings);
+    if (status == USP_OK) {
+        uint8_t *to = add_room(linkedit, making.strings.size, &linkedit->strings);
+        if (to == NULL) status = USP_ERROR_NO_MEMORY;
+        if (to != NULL) memcpy(to, making.strings.bytes, making.strings.size);
+    }
     free(making.strings.bytes);
     free(making.numbers);
     if (status == USP_OK) return USP_OK;
