@@ -108,8 +108,10 @@ void uspi_dyld_cache_free(struct uspi_dyld_cache *cache);
 
 /* Calls `found` with the path of each file in the folder that has the name of a main file, and in those folders below
  * it where Apple's systems and tools have caches. Links that lead in circles are followed a limited number of times.
+ * *is_cut: there are too many folders or names, and some were not looked at.
  * `found` returns USP_OK, or a status that ends the search. Returns USP_OK, that status, USP_ERROR_NO_MEMORY, or why
  * the folder cannot be read. */
-int uspi_dyld_folders_walk(const char *folder, int (*found)(void *context, const char *path), void *context);
+int uspi_dyld_folders_walk(const char *folder, int (*found)(void *context, const char *path), void *context,
+                           bool *is_cut);
 
 #endif

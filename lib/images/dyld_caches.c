@@ -67,7 +67,15 @@ int usp_dyld_caches_add(struct usp_dyld_caches *caches, const char *path, usp_dy
     if (error != NULL && error_size > 0) error[0] = '\0';
     if (caches == NULL || path == NULL) return USP_ERROR_ARGUMENT;
     struct adding adding = {.caches = caches, .note = note, .context = context};
-    int status = uspi_dyld_folders_walk(path, add_found, &adding);
+    bool is_cut;
+    int status = uspi_dyld_folders_walk(path, add_found, &adding, &is_cut);
+    if (is_cut && note != NULL) {
+        (void)uspi_error_set(&reason, USP_OK,
+                             "%s: too many folders or files to look for caches in all: give a folder "
+                             "nearer to them",
+                             path);
+        note(context, reason.text);
+    }
     if (status == USP_OK && adding.found == 0) {
         status = uspi_error_set(&reason, USP_ERROR_NOT_FOUND, "%s: no dyld shared cache in this folder", path);
     } else if (status != USP_OK && status != USP_ERROR_NO_MEMORY) {

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Limits for folders that are read, and for names in one of them. */
+/* Limits for folders that are read, and for names in all of them. */
 #define FOLDERS_MAX 2048u
-#define NAMES_MAX   4096u
+#define NAMES_MAX   65536u
 #define DEPTH_MAX   16u
 
 /* How many levels of folders with any names are entered: "iOS DeviceSupport/VERSION/ARCH", "BUILD/RUNTIME". */
@@ -22,11 +22,14 @@
 struct walk {
     int (*found)(void *context, const char *path);
     void *context;
-    unsigned folders;
+    unsigned folders, names;
+    bool is_cut; /* a limit ended the search */
     int status;
 };
 
+/* The names in one folder. */
 struct names {
+    struct walk *walk;
     char **names;
     size_t count, capacity;
     bool is_whole;
@@ -34,7 +37,9 @@ struct names {
 
 static bool add_name(void *context, const char *name) {
     struct names *names = context;
-    if (names->count == NAMES_MAX) return false;
+    names->walk->is_cut |= names->walk->names == NAMES_MAX;
+    if (names->walk->is_cut) return false;
+    names->walk->names++;
     names->is_whole = uspi_room_for(&names->names, &names->capacity, names->count, 1, sizeof *names->names);
     char *copy = names->is_whole ? strdup(name) : NULL;
     names->is_whole = copy != NULL;
@@ -93,10 +98,11 @@ static void try_name(struct walk *walk, const char *folder, const char *name, un
 }
 
 static void walk_folder(struct walk *walk, const char *folder, unsigned depth, unsigned free_levels) {
-    struct names names = {.is_whole = true};
-    if (depth > DEPTH_MAX || walk->folders == FOLDERS_MAX) return;
-    walk->folders++;
+    struct names names = {.walk = walk, .is_whole = true};
+    walk->is_cut |= walk->folders == FOLDERS_MAX;
+    if (depth > DEPTH_MAX || walk->is_cut) return;
     const int status = uspi_os_list_folder(folder, add_name, &names);
+    walk->folders += status == USP_OK;
     if (!names.is_whole) walk->status = USP_ERROR_NO_MEMORY;
     /* The order of a folder's entries must not decide which of two caches is used. */
     if (names.count > 0) qsort(names.names, names.count, sizeof *names.names, compare_names);
@@ -109,9 +115,10 @@ static void walk_folder(struct walk *walk, const char *folder, unsigned depth, u
     free(names.names);
 }
 
-int uspi_dyld_folders_walk(const char *folder, int (*found)(void *context, const char *path), void *context) {
+int uspi_dyld_folders_walk(const char *folder, int (*found)(void *context, const char *path), void *context,
+                           bool *is_cut) {
     struct walk walk = {.found = found, .context = context};
-    if (folder[0] == '\0') return USP_ERROR_NOT_FOUND;
-    walk_folder(&walk, folder, 0, FREE_ABOVE);
-    return walk.status;
+    if (folder[0] != '\0') walk_folder(&walk, folder, 0, FREE_ABOVE);
+    *is_cut = walk.is_cut;
+    return folder[0] != '\0' ? walk.status : USP_ERROR_NOT_FOUND;
 }

@@ -465,12 +465,42 @@ static int count_found(void *context, const char *path) {
 START_TEST(links_in_circles_end) {
     char command[512];
     unsigned found = 0;
+    bool is_cut;
     snprintf(command, sizeof command,
              "cd %s && touch dyld_shared_cache_arm64 && ln -s . System && ln -s . Library && ln -s . private", folder);
     ck_assert_int_eq(system(command), 0);
-    ck_assert_int_eq(uspi_dyld_folders_walk(folder, count_found, &found), USP_OK);
+    ck_assert_int_eq(uspi_dyld_folders_walk(folder, count_found, &found, &is_cut), USP_OK);
+    ck_assert(is_cut);
     ck_assert_uint_gt(found, 1);
     ck_assert_uint_le(found, 2048);
+}
+END_TEST
+
+START_TEST(files_beside_a_folder_with_caches_do_not_hide_it) {
+    struct usp_dyld_caches *caches;
+    char error[512], command[512];
+    snprintf(command, sizeof command, "cd %s && mkdir zz && seq 5000 | xargs touch", folder);
+    ck_assert_int_eq(system(command), 0);
+    put_cache(0x1c8);
+    save("zz/dyld_shared_cache_arm64", SIZE);
+    ck_assert_int_eq(add("", &caches, error), USP_OK);
+    ck_assert_uint_eq(usp_dyld_caches_count(caches), 1);
+    ck_assert_str_eq(notes, "");
+    usp_dyld_caches_free(caches);
+}
+END_TEST
+
+START_TEST(a_search_that_a_limit_ends_is_named) {
+    struct usp_dyld_caches *caches;
+    char error[512], command[512];
+    snprintf(command, sizeof command, "cd %s && seq 2100 | xargs mkdir", folder);
+    ck_assert_int_eq(system(command), 0);
+    put_cache(0x1c8);
+    save("1/dyld_shared_cache_arm64", SIZE);
+    ck_assert_int_eq(add("", &caches, error), USP_OK);
+    ck_assert_uint_eq(usp_dyld_caches_count(caches), 1);
+    ck_assert_ptr_nonnull(strstr(notes, "too many folders or files"));
+    usp_dyld_caches_free(caches);
 }
 END_TEST
 
@@ -587,7 +617,9 @@ int main(void) {
               ranges_of_stubs_have_a_limit_together, a_file_that_lacks_several_mappings_is_named_once,
               pages_of_a_refused_file_are_not_those_of_the_next, no_suffix_leads_elsewhere,
               mappings_that_overlap_count_once, what_is_no_cache_is_refused, folders_are_searched,
-              a_folder_that_must_not_be_listed_is_named, links_in_circles_end, a_file_that_shrinks_ends_nothing);
+              a_folder_that_must_not_be_listed_is_named, links_in_circles_end,
+              files_beside_a_folder_with_caches_do_not_hide_it, a_search_that_a_limit_ends_is_named,
+              a_file_that_shrinks_ends_nothing);
     add_tests(pointers, pointers_of_each_version_are_decoded, a_chain_ends_with_its_page,
               pointers_in_several_chains_are_decoded_once);
     return run_suite("dyld caches", caches, pointers);
