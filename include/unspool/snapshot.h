@@ -41,8 +41,10 @@ struct usp_snapshot_options {
     /* This process only: number of the calling thread's innermost frames to leave out. Default 0. */
     uint32_t skip_own;
     uint64_t only_thread; /* id of the only thread to capture; 0: all threads. Default 0 */
-    /* Time limit of the stop, in ns: for stopping the threads and for copying large stacks. In this process, at most
-     * half of it is spent waiting for a loader that keeps changing its list. Default 100,000,000. */
+    /* Time limit of the stop, in ns: for stopping the threads, copying their stacks and, in another process on Linux,
+     * resuming them. Threads for which it does not suffice have the status USP_ERROR_TIMEOUT, stacks that were not
+     * copied end with USP_STOP_NOT_COPIED. In this process, at most half of it is spent waiting for a loader that keeps
+     * changing its list. Default 100,000,000. */
     uint64_t timeout;
     /* Cores: folder in which the mapped files are searched for first. Links in a path below it are resolved as if it was
      * the root of all files. Default NULL. */

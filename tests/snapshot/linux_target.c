@@ -51,6 +51,14 @@ static KEPT void sleep_long(void) {
     while (!may_go) nanosleep(&t, NULL);
 }
 
+/* The main thread holds it. */
+static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
+
+static KEPT void wait_for_lock(void) {
+    pthread_mutex_lock(&held);
+    sink++;
+}
+
 static KEPT void handle(int number, siginfo_t *info, void *context) {
     (void)number;
     (void)info;
@@ -265,6 +273,8 @@ int main(int count_of_arguments, char **arguments) {
     if (strcmp(what, "interrupted") == 0) wait_of_others = be_interrupted;
     if (strcmp(what, "long") == 0) wait_of_others = take_twelve_pieces;
     if (strcmp(what, "coroutine") == 0) wait_of_others = be_a_coroutine;
+    if (strcmp(what, "locked") == 0) wait_of_others = wait_for_lock;
+    pthread_mutex_lock(&held);
     start(threads);
     if (strcmp(what, "undumpable") == 0) prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     bool stands = strcmp(what, "restless") != 0 && strcmp(what, "vfork") != 0 && strcmp(what, "leave") != 0;

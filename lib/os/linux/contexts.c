@@ -75,7 +75,7 @@ static bool is_code(const struct uspi_context_search *search, usp_addr address) 
 void uspi_contexts_copy(const struct uspi_context_search *search) {
     const struct uspi_context_table *table = search->table;
     size_t next = 0;
-    while (next < table->count) {
+    while (next < table->count && !uspi_limit_is_over(search->limit, next)) {
         const size_t from = next, left = table->count - from;
         const size_t done = read_batch(search, from, left < BATCH ? left : BATCH);
         if (done == 0) break;

@@ -8,6 +8,7 @@
 #define USPI_OS_LINUX_CONTEXTS_H
 
 #include "lib/base/context_table.h"
+#include "lib/os/linux/limit.h"
 #include "lib/os/linux/ranges.h"
 #include "lib/os/os.h"
 
@@ -25,6 +26,7 @@ struct uspi_context_search {
     usp_addr mask;              /* mask of a pointer's address bits */
     pid_t pid;
     struct uspi_context_table *table;
+    const struct uspi_limit *limit; /* of reading them */
 };
 
 /* Adds the contexts that a thread's registers and one of its stacks may point to.
@@ -32,7 +34,8 @@ struct uspi_context_search {
 void uspi_contexts_add_thread(const struct uspi_context_search *search, const struct usp_registers *registers,
                               const struct uspi_copied *stack);
 
-/* Reads the added contexts, then their parents, and so on. */
+/* Reads the added contexts, then their parents, and so on. Those for which the time does not suffice count as not
+ * copied. */
 void uspi_contexts_copy(const struct uspi_context_search *search);
 
 #endif

@@ -24,6 +24,10 @@
 #define WINDOW_MAX ((uint64_t)(sizeof(size_t) > 4 ? 64 : 8) << 20)
 /* Number of stacks that one call reads. The kernel accepts up to 1024 (uio.h, UIO_MAXIOV). */
 #define BATCH 32u
+/* Number of bytes with which a batch of stacks ends. The time limit is checked between batches. */
+#define BATCH_SIZE ((size_t)1 << 20)
+/* Larger memory is not allocated at once while threads are stopped, but page by page as far as it is used. */
+#define FILLED_MAX ((size_t)16 << 20)
 /* Bytes that suffice for the live part of most threads' stacks. */
 #define USUAL_STACK ((size_t)8 << 10)
 /* Number of entries of the page map that are read at once. */
@@ -199,7 +203,7 @@ static void lay_out(struct uspi_tracing *tracing, unsigned which) {
     if (arena->bytes == NULL || arena->size < total) {
         clear_arena(arena);
         arena->size = total;
-        arena->bytes = total > 0 ? uspi_linux->map(total, true) : NULL;
+        arena->bytes = total > 0 ? uspi_linux->map(total, total <= FILLED_MAX) : NULL;
     }
     uint8_t *at = arena->bytes;
     for (size_t i = 0; i < tracing->count; i++) {
@@ -249,9 +253,9 @@ static size_t read_batch(const struct uspi_tracing *tracing, const struct batch 
 
 static void copy_usual(const struct uspi_tracing *tracing, unsigned which) {
     struct batch batch;
-    for (size_t i = 0; i < tracing->count;) {
+    for (size_t i = 0; i < tracing->count && !uspi_limit_is_over(&tracing->limit, i);) {
         batch.count = batch.size = 0;
-        for (; i < tracing->count && batch.count < BATCH; i++) {
+        for (; i < tracing->count && batch.count < BATCH && batch.size < BATCH_SIZE; i++) {
             struct uspi_stack_extent *e = &tracing->traced[i].extents[which];
             if (e->capacity == 0 || e->is_large) continue;
             batch.threads[batch.count] = i;
@@ -279,7 +283,7 @@ static bool copy_pages(struct uspi_tracing *tracing, struct part *part, usp_addr
     const size_t got = read_some(tracing, at, part->bytes + (size_t)(at - part->from), n);
     part->copied = (size_t)(at - part->from) + got;
     tracing->left -= got < tracing->left ? got : tracing->left;
-    return got == n && uspi_os_clock() < tracing->copy_deadline;
+    return got == n && !uspi_limit_is_past(&tracing->limit);
 }
 
 /* Gives the page map's entries of up to PAGES pages from `at` on. Pages that it does not tell about count as existing.
@@ -319,14 +323,14 @@ static void copy_part(struct uspi_tracing *tracing, struct part *part, uint64_t 
             }
             at = to;
         }
-        if (uspi_os_clock() >= tracing->copy_deadline) return;
+        if (uspi_limit_is_past(&tracing->limit)) return;
     }
 }
 
 static void copy_outer(struct uspi_tracing *tracing, struct uspi_stack_extent *e) {
     struct part part = {e->outer.from, e->outer.bytes, e->outer.capacity, 0, e->may_skip};
     const usp_addr done = e->from + e->copied;
-    if (e->outer.capacity == 0 || tracing->left == 0 || uspi_os_clock() >= tracing->copy_deadline) return;
+    if (e->outer.capacity == 0 || tracing->left == 0 || uspi_limit_is_past(&tracing->limit)) return;
     /* Nothing was copied of a stack that is gone. */
     if (e->copied == 0 || done >= part.from + part.capacity) return;
     copy_part(tracing, &part, tracing->left < part.capacity ? tracing->left : part.capacity);
@@ -338,7 +342,7 @@ static void copy_outer(struct uspi_tracing *tracing, struct uspi_stack_extent *e
 static void copy_inner(struct uspi_tracing *tracing, struct uspi_stack_extent *e) {
     struct part part = {e->from, e->bytes, e->capacity, e->copied, e->may_skip};
     uint64_t most = USPI_COPY_INNER;
-    if (e->copied == 0 || tracing->left == 0 || uspi_os_clock() >= tracing->copy_deadline) return;
+    if (e->copied == 0 || tracing->left == 0 || uspi_limit_is_past(&tracing->limit)) return;
     if (tracing->whole_stacks || e->capacity <= USPI_COPY_INNER + USPI_COPY_OUTER) most = e->capacity;
     copy_part(tracing, &part, most < tracing->left ? most : tracing->left);
     e->copied = part.copied;
@@ -351,6 +355,7 @@ static void copy_large(struct uspi_tracing *tracing, unsigned which) {
             if (!e->is_large || e->capacity == 0) continue;
             switch (pass) {
             case 0:
+                if (uspi_limit_is_over(&tracing->limit, i)) break;
                 e->copied =
                     read_some(tracing, e->from, e->bytes, e->capacity < USUAL_STACK ? e->capacity : USUAL_STACK);
                 break;
@@ -373,6 +378,7 @@ static void look_for_interrupted(const struct uspi_tracing *tracing) {
 }
 
 void uspi_copies_take(struct uspi_tracing *tracing) {
+    uspi_limit_begin_copying(&tracing->limit);
     tracing->left = tracing->whole_stacks ? ARENA_MAX : USPI_COPY_LARGE;
     for (unsigned which = 0; which < USPI_STACKS; which++) {
         lay_out(tracing, which);

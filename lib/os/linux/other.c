@@ -348,7 +348,9 @@ static void compare_runs(void *watcher) {
     const struct uspi_os_other *other = watcher;
     for (size_t i = 0; i < other->tracing->count; i++) {
         struct clock *clock = find_clock(other, (uint64_t)other->tracing->tids[i]);
-        if (clock != NULL) clock->is_due = clock->runs != 0 && read_runs(other, clock) != clock->runs;
+        if (clock == NULL) continue;
+        clock->is_due = clock->runs != 0 && !uspi_limit_is_over(&other->tracing->limit, i) &&
+                        read_runs(other, clock) != clock->runs;
     }
 }
 
@@ -410,7 +412,7 @@ int uspi_os_other_stop(struct uspi_os_other *other, const struct usp_thread *thr
     stopped->pid = tracing->pid;
     stopped->arch = tracing->arch;
     stopped->pac_mask = tracing->pac_mask;
-    stopped->stopped_ns = tracing->began != 0 ? tracing->ended - tracing->began : 0;
+    stopped->stopped_ns = tracing->limit.began != 0 ? tracing->ended - tracing->limit.began : 0;
     stopped->live = (struct usp_memory){uspi_proc_memory_read, (void *)(intptr_t)tracing->memory};
     return USP_OK;
 }

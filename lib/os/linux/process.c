@@ -30,7 +30,7 @@ static void release(void *owned) {
 /* Returns the part of a stack in which the innermost part ends that was copied. What was not copied of it counts as
  * unreadable, because the thread runs again and changes it. */
 static struct uspi_hole not_copied(const struct uspi_stack_extent *e) {
-    if (e->capacity == 0) return (struct uspi_hole){0, 0};
+    if (e->capacity == 0 && e->from == 0) return (struct uspi_hole){0, 0};
     usp_addr from = e->from + e->copied, high = e->high != 0 ? e->high : from + USPI_STACK_MAX;
     return (struct uspi_hole){from, high > from ? high : from};
 }
@@ -71,7 +71,7 @@ static int hand_over(struct uspi_tracing *tracing, struct uspi_stopped_process *
     out->pid = tracing->pid;
     out->arch = tracing->arch;
     out->pac_mask = tracing->pac_mask;
-    out->stopped_ns = tracing->began != 0 ? tracing->ended - tracing->began : 0;
+    out->stopped_ns = tracing->limit.began != 0 ? tracing->ended - tracing->limit.began : 0;
     out->has_moved = tracing->has_moved;
     out->live = (struct usp_memory){uspi_proc_memory_read, (void *)(intptr_t)kept->memory};
     out->owned = kept;

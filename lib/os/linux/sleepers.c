@@ -117,10 +117,16 @@ static bool take_registers(const struct uspi_tracing *tracing, size_t i) {
 
 bool uspi_sleepers_take(struct uspi_tracing *tracing) {
     bool has_woken = false;
+    size_t done = 0;
+    uspi_limit_begin_copying(&tracing->limit);
     for (size_t i = 0; i < tracing->count; i++) {
         struct uspi_traced *t = &tracing->traced[i];
         struct uspi_stopped_thread *thread = &tracing->threads[i];
         if (!t->is_asleep || thread->status != USP_OK) continue;
+        if (uspi_limit_is_over(&tracing->limit, done++)) {
+            thread->status = USP_ERROR_TIMEOUT;
+            continue;
+        }
         if (take_registers(tracing, i) && sleeps_since(tracing, i, t->ran)) {
             thread->info.flags |= USP_THREAD_NOT_STOPPED;
             continue;
@@ -132,10 +138,12 @@ bool uspi_sleepers_take(struct uspi_tracing *tracing) {
 }
 
 void uspi_sleepers_confirm(struct uspi_tracing *tracing) {
+    size_t done = 0;
+    uspi_limit_begin_copying(&tracing->limit);
     for (size_t i = 0; i < tracing->count; i++) {
         struct uspi_stopped_thread *thread = &tracing->threads[i];
         if (!tracing->traced[i].is_asleep || thread->status != USP_OK) continue;
-        if (!sleeps_since(tracing, i, tracing->traced[i].ran)) {
+        if (uspi_limit_is_over(&tracing->limit, done++) || !sleeps_since(tracing, i, tracing->traced[i].ran)) {
             thread->status = USP_ERROR_TIMEOUT;
             continue;
         }

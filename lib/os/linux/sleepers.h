@@ -18,12 +18,12 @@ void uspi_sleepers_find(struct uspi_tracing *tracing);
 /* Looks at a thread that has not stopped yet. Returns whether it slept for about 2 ms; it is marked then. */
 bool uspi_sleepers_look(struct uspi_tracing *tracing, size_t i, uint64_t now);
 
-/* Takes the registers of all marked threads. Those that have woken up are not marked any more. Returns whether there
- * are such threads. */
+/* Takes the registers of all marked threads. Those that have woken up are not marked any more; those for which the time
+ * does not suffice get the status USP_ERROR_TIMEOUT. Returns whether there are threads that have woken up. */
 bool uspi_sleepers_take(struct uspi_tracing *tracing);
 
 /* After the copies: marked threads that ran meanwhile get the status USP_ERROR_TIMEOUT, because their copies can be
- * torn. */
+ * torn; also those for which the time does not suffice. */
 void uspi_sleepers_confirm(struct uspi_tracing *tracing);
 
 #endif

@@ -41,8 +41,6 @@
 #define LOOK_AT_SLEEPERS 2u
 /* How late a tracer's sleeps may end, in ns. Threads are stopped while it sleeps; the usual slack is 50 us. */
 #define SLACK 1000u
-/* The last 1 / COPY_SHARE of a stop's time is kept for copying: threads that do not stop take only the rest. */
-#define COPY_SHARE 4u
 /* Maximum number of stops, each with room for more threads. */
 #define ATTEMPTS 4u
 /* Maximum number of listed threads for whose Swift contexts room is reserved. */
@@ -197,12 +195,26 @@ static void seize_listed(struct uspi_tracing *tracing) {
     tracing->count = n;
 }
 
-static void interrupt(const struct uspi_tracing *tracing, size_t from) {
-    const uint64_t now = uspi_os_clock();
+/* Asks the threads to stop that are listed from index `from` on. Those for which the time does not suffice keep
+ * running. Returns whether there are none. */
+static bool interrupt(struct uspi_tracing *tracing, size_t from) {
+    const uint64_t began = uspi_os_clock();
+    size_t done = 0;
+    bool all = true;
+    uspi_limit_begin_asking(&tracing->limit);
     for (size_t i = from; i < tracing->count; i++) {
-        tracing->traced[i].running = now;
-        if (tracing->traced[i].seized) uspi_linux->trace(PTRACE_INTERRUPT, tracing->tids[i], NULL, NULL);
+        struct uspi_traced *t = &tracing->traced[i];
+        if (!t->seized || t->stopped || is_left(t) || tracing->threads[i].status != USP_OK) continue;
+        if (uspi_limit_is_over(&tracing->limit, done++)) {
+            tracing->threads[i].status = USP_ERROR_TIMEOUT;
+            all = false;
+            continue;
+        }
+        t->running = began;
+        uspi_linux->trace(PTRACE_INTERRUPT, tracing->tids[i], NULL, NULL);
     }
+    tracing->limit.asking += uspi_os_clock() - began;
+    return all;
 }
 
 /* Returns the processor by the size of its register set. All sizes differ (Linux asm/ptrace.h user_regs_struct,
@@ -235,16 +247,26 @@ static bool take_registers(const struct uspi_tracing *tracing, size_t i) {
     return true;
 }
 
+/* Waits until the threads have stopped, and takes their registers. When the time is over, there is one last pass. */
 static void wait_for_stops(struct uspi_tracing *tracing) {
     uint64_t nap = LOOK;
+    uspi_limit_begin_waiting(&tracing->limit);
     for (unsigned pass = 0;; pass++) {
-        size_t running = 0;
+        size_t running = 0, done = 0;
         const uint64_t now = uspi_os_clock();
-        const bool late = now >= tracing->deadline;
+        const bool late = now >= tracing->limit.until;
+        if (late) uspi_limit_begin_step(&tracing->limit, tracing->limit.length);
         for (size_t i = 0; i < tracing->count; i++) {
             struct uspi_traced *t = &tracing->traced[i];
             int *status = &tracing->threads[i].status;
-            if (!t->seized || t->stopped || t->is_asleep || *status != USP_OK || take_registers(tracing, i)) continue;
+            if (!t->seized || t->stopped || t->is_asleep || *status != USP_OK) continue;
+            const bool is_over = uspi_limit_is_over(&tracing->limit, done++);
+            if (is_over && !late) {
+                running++;
+                break;
+            }
+            if (is_over) *status = USP_ERROR_TIMEOUT;
+            if (is_over || take_registers(tracing, i)) continue;
             t->running = now;
             if ((late || pass % 8 == 7) && is_gone(tracing, tracing->tids[i])) {
                 *status = USP_ERROR_NO_THREAD;
@@ -291,9 +313,11 @@ static void copy_contexts(struct uspi_tracing *tracing) {
                                                .executor = tracing->executor,
                                                .mask = ~tracing->pac_mask,
                                                .pid = tracing->living,
-                                               .table = &tracing->contexts};
+                                               .table = &tracing->contexts,
+                                               .limit = &tracing->limit};
     if (tracing->contexts.capacity == 0 || !have_contexts(uspi_backend_find(tracing->arch))) return;
-    for (size_t i = 0; i < tracing->count; i++) {
+    uspi_limit_begin_copying(&tracing->limit);
+    for (size_t i = 0; i < tracing->count && !uspi_limit_is_over(&tracing->limit, i); i++) {
         const struct usp_registers *registers = &tracing->threads[i].copy.registers;
         if (!tracing->traced[i].stopped || tracing->threads[i].status != USP_OK) continue;
         for (unsigned which = 0; which < USPI_STACKS; which++) {
@@ -319,7 +343,8 @@ static int read_memory(void *context, usp_addr from, void *to, size_t n) {
 /* Reads the locks that threads wait for. */
 static void copy_locks(struct uspi_tracing *tracing) {
     const struct usp_memory memory = {read_memory, tracing};
-    for (size_t i = 0; i < tracing->count; i++) {
+    uspi_limit_begin_copying(&tracing->limit);
+    for (size_t i = 0; i < tracing->count && !uspi_limit_is_over(&tracing->limit, i); i++) {
         struct uspi_stopped_thread *t = &tracing->threads[i];
         if (!tracing->traced[i].stopped || t->status != USP_OK) continue;
         (void)uspi_lock_wait_read(&t->copy.lock, USP_OS_LINUX, &t->copy.registers, &memory);
@@ -381,32 +406,29 @@ static bool have_stopped(const struct uspi_tracing *tracing) {
 }
 
 static void stop_all(struct uspi_tracing *tracing) {
-    tracing->began = uspi_os_clock();
-    tracing->copy_deadline = tracing->began + tracing->timeout;
-    tracing->deadline = tracing->copy_deadline - tracing->timeout / COPY_SHARE;
     size_t from = 0;
+    tracing->limit = (struct uspi_limit){.began = uspi_os_clock(), .length = tracing->timeout};
     for (unsigned i = 0; i < LISTINGS; i++) {
-        interrupt(tracing, from);
+        const bool all = interrupt(tracing, from);
         wait_for_stops(tracing);
         from = tracing->count;
         if (tracing->is_given) break;
-        /* All threads that the kernel counts have stopped, so there are no others. */
-        if (have_stopped(tracing) && counts_all(tracing)) break;
+        /* All threads that the kernel counts have stopped, so there are no others. If some were not asked to stop, the
+         * count suffices. */
+        if ((!all || have_stopped(tracing)) && counts_all(tracing)) break;
         if (seize_new(tracing) < 0 || tracing->found == 0) break;
     }
 }
 
 /* Stops the threads that were asleep when the others were stopped, and have woken up since. */
 static void stop_woken(struct uspi_tracing *tracing) {
-    const uint64_t now = uspi_os_clock();
     for (size_t i = 0; i < tracing->count; i++) {
         struct uspi_traced *t = &tracing->traced[i];
         if (t->stopped || is_left(t) || tracing->threads[i].status != USP_OK) continue;
         if (!t->seized && !seize(tracing, i)) tracing->threads[i].status = USP_ERROR_NO_THREAD;
-        t->running = now;
         t->looked = 0;
-        if (t->seized) uspi_linux->trace(PTRACE_INTERRUPT, tracing->tids[i], NULL, NULL);
     }
+    (void)interrupt(tracing, 0);
     wait_for_stops(tracing);
     (void)uspi_sleepers_take(tracing);
 }
@@ -600,7 +622,7 @@ int uspi_trace_asleep(struct uspi_tracing *tracing, const struct uspi_known_slee
     tracing->count = count;
     tracing->arch = USPI_HOST_ARCH;
     uspi_copies_reserve(tracing, count);
-    tracing->copy_deadline = uspi_os_clock() + tracing->timeout;
+    tracing->limit = (struct uspi_limit){.began = uspi_os_clock(), .length = tracing->timeout};
     (void)uspi_sleepers_take(tracing);
     uspi_copies_take(tracing);
     uspi_sleepers_confirm(tracing);

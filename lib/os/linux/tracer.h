@@ -27,6 +27,7 @@
 #ifndef USPI_OS_LINUX_TRACER_H
 #define USPI_OS_LINUX_TRACER_H
 
+#include "lib/os/linux/limit.h"
 #include "lib/os/linux/linux.h"
 #include "lib/os/linux/proc.h"
 #include "lib/os/linux/ranges.h"
@@ -99,10 +100,11 @@ struct uspi_tracing {
     uint32_t arch;
     uint64_t pac_mask; /* see struct usp_target */
     bool has_moved;    /* mappings have changed since they were read */
-    /* When the first thread was asked to stop, and when the last one was seen running again; usp_clock. After
-     * uspi_trace_given: when the tracer ended, which resumes the threads. The caller itself may have to wait for a
-     * processor while they run, and would count that as well. */
-    uint64_t began, ended;
+    struct uspi_limit limit;
+    /* When the last thread was seen running again; usp_clock. After uspi_trace_given: when the tracer ended, which
+     * resumes the threads. The caller itself may have to wait for a processor while they run, and would count that as
+     * well. */
+    uint64_t ended;
 
     /* Private. */
     struct uspi_ranges ranges;
@@ -115,8 +117,6 @@ struct uspi_tracing {
     uint64_t spent;             /* processor time of tracers that were threads, in ns */
     size_t expected;            /* of the listing: index in `tids` of the next expected thread */
     size_t found;               /* new threads in the last listing */
-    uint64_t deadline;          /* for waiting; usp_clock */
-    uint64_t copy_deadline;     /* for copying */
     size_t page;                /* size of a page of memory */
     uint64_t left;              /* bytes that may still be copied of large stacks */
     pid_t tracer_id;
