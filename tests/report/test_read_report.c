@@ -838,6 +838,14 @@ static const struct shown json_reports[] = {
       "Thread 1 name:  worker\nThread 1 Crashed:\n0   " APP "0x0000000100000130",
       "Thread 0 name:  Thread 0\nThread 0:\n0   " APP "0x0000000100000110", "\n1   " APP "0x0000000100000120 f120",
       "0x100000000 - 0x10000ffff App arm64 <0123abcd456789abcdef0123456789ab> App\n"}},
+    /* Strings of an array, of a line each, are one stack; a string of several lines is a stack of its own. */
+    {"{\"callStackSymbols\":[\"0   App                                 0x0000000100000101 0x100000000 + 257\",\"\","
+     "\"1   App                                 0x0000000100000111 0x100000000 + 273\"],"
+     "\"stacks\":[\"0   App   0x0000000100000120 0x100000000 + 288\\n1   App   0x0000000100000130 0x100000000 + 304\","
+     "\"0   App   0x0000000100000140 0x100000000 + 320\\n1   App   0x0000000100000150 0x100000000 + 336\"]}",
+     {"callStackSymbols:\n0   " APP "0x0000000100000101 ", "\n1   " APP "0x0000000100000111 ",
+      "\n\nstacks:\n0   " APP "0x0000000100000120 ", "\n1   " APP "0x0000000100000130 ",
+      "\n\nstacks:\n0   " APP "0x0000000100000140 ", "\n1   " APP "0x0000000100000150 "}},
     /* rust-minidump: the crashed thread is listed twice, and shown once. */
     {"{\"crash_info\":{\"type\":\"SIGSEGV\",\"crashing_thread\":1},\"crashing_thread\":{\"threads_index\":1,\"frames\":"
      "[{"

@@ -454,7 +454,13 @@ static int read_text_line(const struct walk *walk, struct uspi_line_reader *line
     struct text_taker taker = {.walk = walk};
     if (walk->take == NULL) return write_text_line(walk->documents, lines, line);
     taker.object.document = &documents->document;
-    taker.object.node = taker.object.list = node;
+    taker.object.node = node;
+    /* The strings of an array, of a line each, are one stack. */
+    size_t next;
+    const struct uspi_span text = uspi_json_text(&documents->document, node);
+    const bool is_line = end_of_line(text, 0, &next) == text.length;
+    const bool is_element = around != NULL && documents->document.nodes[around->node].kind == USPI_JSON_ARRAY;
+    taker.object.list = is_line && is_element ? around->node : node;
     taker.object.depth = (uint32_t)walk->depth;
     taker.object.table = table_of(walk);
     const bool is_member = around != NULL && documents->document.nodes[around->node].kind == USPI_JSON_OBJECT;

@@ -41,8 +41,8 @@ struct uspi_documents {
 /* Frees the contents. All zero but `lines` is an empty one. */
 void uspi_documents_clear(struct uspi_documents *documents);
 
-/* Receives a frame and its answer. For a frame in a string, frame->shape is NULL, object->node and object->list are
- * the string, and object->list_key is the key of the string or of its array. */
+/* Receives a frame and its answer. For a frame in a string, frame->shape is NULL, object->node is the string.
+ * object->list is the string, too, or the array of a string of one line; object->list_key is the key of either. */
 typedef int (*uspi_take_json_frame)(void *context, const struct uspi_json_object *object,
                                     const struct uspi_json_frame *frame, const struct uspi_located *located,
                                     const struct usp_answer *answer);

@@ -177,10 +177,10 @@ static bool read_shape_facts(struct builder *builder, size_t holder, const struc
     return shape->thread_name_key.length == 0 || copy_member(builder, holder, shape->thread_name_key, &facts->name);
 }
 
-/* Returns the name of the stack if frames are not those of a thread; otherwise an empty span. */
-static struct uspi_span stack_of(const struct builder *builder, const struct uspi_json_object *object) {
+/* Returns the name of the stack if frames are not those of a thread; otherwise an empty span. is_text: they are lines in
+ * strings. */
+static struct uspi_span stack_of(const struct builder *builder, const struct uspi_json_object *object, bool is_text) {
     struct uspi_span stack = {"", 0};
-    const bool is_text = object->node == object->list;
     /* Datadog: an object with a stack in a string says whether the thread has crashed. */
     const bool is_thread = is_text && object->holder != USPI_JSON_NONE &&
                            uspi_json_member(object->document, object->holder, USPI_SPAN("crashed")) != USPI_JSON_NONE;
@@ -219,7 +219,7 @@ static bool begin_thread(struct builder *builder, const struct uspi_json_object 
     if (thread == NULL) return false;
     builder->list = object->list;
     builder->depth = object->depth;
-    const struct uspi_span stack = stack_of(builder, object);
+    const struct uspi_span stack = stack_of(builder, object, shape == NULL);
     if (stack.length > 0) {
         thread->is_stack = true;
         return uspi_model_copy(model, stack, &thread->name);
