@@ -838,6 +838,14 @@ static const struct shown json_reports[] = {
       "Thread 1 name:  worker\nThread 1 Crashed:\n0   " APP "0x0000000100000130",
       "Thread 0 name:  Thread 0\nThread 0:\n0   " APP "0x0000000100000110", "\n1   " APP "0x0000000100000120 f120",
       "0x100000000 - 0x10000ffff App arm64 <0123abcd456789abcdef0123456789ab> App\n"}},
+    /* A stackshot: threads of several processes. */
+    {"{\"processByPid\":{\"417\":{\"pid\":417,\"procname\":\"App\",\"threadById\":{\"7001\":{\"id\":7001,\"name\":"
+     "\"worker\",\"kernelFrames\":[[1,256]],\"userFrames\":[[0,256],[0,272]]}}},\"1\":{\"pid\":1,\"procname\":"
+     "\"launchd\",\"threadById\":{\"7002\":{\"id\":7002,\"userFrames\":[[0,288]]}}}},\"binaryImages\":[[\"" UUID_A
+     "\",4294967296,\"P\"],[\"" UUID_B "\",8589934592,\"T\"]]}",
+     {"Thread 7001 name:  App [417]: worker (kernel)\nThread 7001:\n0   ",
+      "Thread 7001 name:  App [417]: worker\nThread 7001:\n0   ", "0x0000000100000110 ",
+      "Thread 7002 name:  launchd [1]\nThread 7002:\n0   ", "0x0000000100000120 "}},
     /* Strings of an array, of a line each, are one stack; a string of several lines is a stack of its own. */
     {"{\"callStackSymbols\":[\"0   App                                 0x0000000100000101 0x100000000 + 257\",\"\","
      "\"1   App                                 0x0000000100000111 0x100000000 + 273\"],"

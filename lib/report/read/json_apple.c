@@ -169,6 +169,8 @@ const struct uspi_json_shape uspi_stackshot_json = {
     .images_key = USPI_SPAN_INIT("binaryImages"),
     .images_above = 1,
     .image = find_stackshot_image,
+    .owner_keys = {USPI_SPAN_INIT("procname"), USPI_SPAN_INIT("pid")},
+    .kernel_key = USPI_SPAN_INIT("kernelFrames"),
 };
 
 /* ---- MetricKit ---- */

@@ -209,6 +209,35 @@ static bool take_state(struct builder *builder, size_t holder) {
     return is_taken;
 }
 
+/* Names a thread by its process and by its own name: "App [417]: worker (kernel)". Its number becomes its id. */
+static bool name_owner(struct builder *builder, const struct uspi_json_object *object,
+                       const struct uspi_json_shape *shape, struct uspi_model_thread *thread) {
+    const struct uspi_json_document *document = object->document;
+    struct uspi_model *model = builder->model;
+    struct uspi_model_room room = {.bytes = NULL};
+    struct uspi_span name, own = thread->name;
+    if (shape == NULL || shape->owner_keys[0].length == 0 || object->depth <= 3) return true;
+    const size_t owner = node_at(&builder->reader->documents, object->depth - 3);
+    if (!uspi_model_copy_value(model, document, uspi_json_member(document, owner, shape->owner_keys[0]), &name)) {
+        return false;
+    }
+    if ((thread->flags & USPI_THREAD_ID) != 0) thread->number = thread->id;
+    const size_t id = uspi_json_member(document, owner, shape->owner_keys[1]);
+    if (name.length == 0 || id == USPI_JSON_NONE) return true;
+    thread->name = name;
+    const struct uspi_span parts[] = {
+        USPI_SPAN(" ["),
+        uspi_json_text(document, id),
+        own.length > 0 ? USPI_SPAN("]: ") : USPI_SPAN("]"),
+        own,
+        uspi_span_is(object->list_key, shape->kernel_key) ? USPI_SPAN(" (kernel)") : USPI_SPAN(""),
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (parts[i].length > 0 && !uspi_model_append(model, parts[i], &thread->name, &room)) return false;
+    }
+    return true;
+}
+
 /* Begins the thread of an array of frames. The object that contains the array describes it, or the object around that
  * ("backtrace": {"contents"}). */
 static bool begin_thread(struct builder *builder, const struct uspi_json_object *object,
@@ -240,6 +269,7 @@ static bool begin_thread(struct builder *builder, const struct uspi_json_object 
     thread->name = facts->name;
     thread->queue = facts->queue;
     builder->threads++;
+    if (!name_owner(builder, object, shape, thread)) return false;
     if (!is_new) return true;
     return take_state(builder, object->holder) && (holder == object->holder || take_state(builder, holder));
 }

@@ -365,6 +365,10 @@ struct uspi_json_shape {
     /* Keys of an object that has an array of frames, besides those that model_json.c knows: the name of the thread, its
      * id, whether it crashed. Empty: none. */
     struct uspi_span thread_name_key, id_key, crashed_key;
+    /* Keys of the object two levels around such an object, if that is a process: its name and its id. The report has
+     * threads of many processes, which their ids distinguish. Empty: none. */
+    struct uspi_span owner_keys[2];
+    struct uspi_span kernel_key; /* of an array of frames that are the kernel's; empty: none */
     /* Returns whether the frames of such an object repeat those of another one, so that a report leaves them out. May
      * be NULL. */
     bool (*is_copy)(const struct uspi_json_document *document, size_t holder);
