@@ -263,9 +263,11 @@ USPI_NO_ASAN USPI_TEMPLATE void walk_stack(struct walk *w, bool async) {
     if (USPI_UNLIKELY(stop == USP_STOP_NONE && w->count < w->size)) walk_on_apart(w, async);
 }
 
+/* The frame record of the function in which this stands. That function must be USPI_APART: link-time optimization would
+ * inline it into the program's function, whose return address would then be missing. */
 #define OWN_RECORD() ((uintptr_t)__builtin_frame_address(0))
 
-USPI_NO_ASAN int usp_backtrace(void **buffer, int size) {
+USPI_NO_ASAN USPI_APART int usp_backtrace(void **buffer, int size) {
     if (!USPI_HOST_RECORDS || buffer == NULL || size <= 0) return 0;
     struct walk w = {.fp = OWN_RECORD(), .low = OWN_RECORD(), .buffer = buffer, .size = (size_t)size};
     w.by_rules = atomic_load_explicit(&uspi_capture_state.by_rules, memory_order_acquire);
@@ -273,7 +275,7 @@ USPI_NO_ASAN int usp_backtrace(void **buffer, int size) {
     return (int)w.count;
 }
 
-USPI_NO_ASAN int usp_backtrace_records(void **buffer, int size) {
+USPI_NO_ASAN USPI_APART int usp_backtrace_records(void **buffer, int size) {
     if (!USPI_HOST_RECORDS || buffer == NULL || size <= 0) return 0;
     struct walk w = {.fp = OWN_RECORD(), .low = OWN_RECORD(), .buffer = buffer, .size = (size_t)size};
     walk_stack(&w, false);
@@ -287,7 +289,7 @@ static bool is_before(uintptr_t fp, uintptr_t start, bool start_is_own) {
     return start_is_own && !uspi_on_known_stack(fp, &high) ? fp != 0 : fp < start;
 }
 
-USPI_NO_ASAN int usp_backtrace_from_fp(void *startfp, void **buffer, int size) {
+USPI_NO_ASAN USPI_APART int usp_backtrace_from_fp(void *startfp, void **buffer, int size) {
     if (!USPI_HOST_RECORDS || buffer == NULL || size <= 0) return 0;
     struct walk w = {.fp = OWN_RECORD(), .low = OWN_RECORD(), .buffer = buffer, .size = 1};
     uintptr_t start = (uintptr_t)startfp, high;
@@ -321,7 +323,7 @@ static void take_contexts(struct walk *w) {
     }
 }
 
-USPI_NO_ASAN size_t usp_backtrace_async(void **buffer, size_t length, uint32_t *task_id) {
+USPI_NO_ASAN USPI_APART size_t usp_backtrace_async(void **buffer, size_t length, uint32_t *task_id) {
     uint32_t id = 0;
     if (task_id != NULL) *task_id = 0;
     if (!USPI_HOST_RECORDS || buffer == NULL || length == 0) return 0;

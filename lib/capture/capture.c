@@ -81,7 +81,8 @@ USPI_TEMPLATE int capture_caller(const struct usp_unwind_options *options, struc
     return status;
 }
 
-int usp_capture_self(const struct usp_unwind_options *options, struct usp_stack *stack) {
+/* Not inlined into the program by link-time optimization, which would leave out the program's function. */
+USPI_APART int usp_capture_self(const struct usp_unwind_options *options, struct usp_stack *stack) {
     return capture_caller(options, stack);
 }
 
@@ -271,8 +272,8 @@ static int walk_copy(struct uspi_thread_copy *copy, const struct usp_unwind_opti
     return status;
 }
 
-int usp_capture_thread(const struct usp_thread *thread, const struct usp_unwind_options *options,
-                       struct usp_stack *stack) {
+USPI_APART int usp_capture_thread(const struct usp_thread *thread, const struct usp_unwind_options *options,
+                                  struct usp_stack *stack) {
     if (thread == NULL || stack == NULL) return refuse(stack, USP_ERROR_ARGUMENT);
     struct usp_thread self;
     if (uspi_os_thread_self(&self) == USP_OK) {

@@ -406,7 +406,8 @@ static struct usp_region learn_of_self(void *context, int listed) {
     return executor;
 }
 
-int usp_snapshot_create_self(const struct usp_snapshot_options *options, struct usp_snapshot **snapshot) {
+/* Not inlined into the program by link-time optimization: see capture_own. */
+USPI_APART int usp_snapshot_create_self(const struct usp_snapshot_options *options, struct usp_snapshot **snapshot) {
     struct usp_snapshot_options completed;
     struct uspi_snapshot_source source = {.images = NULL};
     struct uspi_own_capture own;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Checks every file of the project: the licence line in sources, clean whitespace, no path of a machine, no notes to
-# self. Each header's include guard follows from its path.
+# self. Each header's include guard follows from its path. Functions that take their own return address are not inlined.
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
@@ -35,6 +35,18 @@ for my $file (@ARGV) {
     };
     if ($file =~ /\.(c|h|m|S|sh|py|ac|am|m4|inc|map|modulemap|swift|podspec)$/ or $file =~ $scripts) {
         print "$file: the first lines lack $licence\n" unless grep { defined and index($_, $licence) >= 0 } @lines[0 .. 2];
+    }
+    # A function that takes its own return address must not be inlined, which link-time optimization does to public ones.
+    if ($file =~ m{^lib/.*\.c$}) {
+        my $taken = '__builtin_return_address|OWN_RECORD';
+        while ($text =~ /^(\w[^\n;{}]*(?:\n[^\n;{}]+)*\)) \{\n(.*?)^\}/msg) {
+            my ($head, $body) = ($1, $2);
+            next if $body !~ /\b(?:$taken)\(/;
+            my $is_apart = $head =~ s/USPI_APART|__attribute__\(\(noinline\)\)//;
+            my ($name) = $head =~ /(\w+)\(/;
+            if ($head =~ /USPI_TEMPLATE/) { $taken .= "|$name" }
+            elsif (!$is_apart) { print "$file: $name takes its own return address, and is not USPI_APART\n" }
+        }
     }
     if ($file =~ /\.[chm]$/) {
         print "$file: the first line is not /* $licence */\n" unless @lines and $lines[0] eq "/* $licence */";
