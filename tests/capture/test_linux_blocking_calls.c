@@ -644,7 +644,7 @@ static long (*const raced[])(void) = {do_msgrcv, do_semop, do_sigwaitinfo};
 /* A program waits for ever if a capture at the same moment swallows the EINTR of its own signal. Each signal must end
  * the call. */
 START_TEST(a_signal_of_the_programs_always_ends_the_call) {
-    const unsigned rounds = is_slowed() ? 100 : 3334;
+    const unsigned rounds = is_slowed() ? 100 : sampled(800, 3334);
     pthread_t capturer;
     struct sigaction action;
     make_queue();
@@ -738,6 +738,7 @@ START_TEST(a_signal_that_comes_meanwhile_interrupts_the_call) {
 END_TEST
 
 int main(void) {
+    note_sample();
     TCase *c = tcase_create("blocking_calls");
     tcase_add_checked_fixture(c, begin_each, end_each);
     tcase_add_test(c, the_documents_table_is_this_one);

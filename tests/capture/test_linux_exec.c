@@ -155,17 +155,17 @@ static int run_as_program(char **arguments) {
 
 /* ---- the test ---- */
 
-/* How often each way is tried in `make check`; USP_TEST_SCALE multiplies it. */
+/* How often each way is tried at full size. */
 static const struct {
     const char *how;
     unsigned count;
 } ways[] = {{"exec", 1000}, {"thread", 500}, {"fork", 500}, {"spawn", 500}, {"vfork", 500}};
 
 START_TEST(a_new_program_is_left_alone) {
-    unsigned long count = (unsigned long)ways[_i].count * test_scale();
+    unsigned long count = (unsigned long)ways[_i].count * test_scale() / sampled(4, 1);
     char text[24];
     int status;
-    if (is_slowed()) count /= 20;
+    if (is_slowed()) count /= sampled(5, 20);
     snprintf(text, sizeof text, "%lu", count);
     pid_t child = fork();
     if (child == 0) {
@@ -186,6 +186,7 @@ int main(int count, char **arguments) {
     if (count > 1) return run_as_program(arguments);
     /* A user-mode emulator ends when a process with threads forks, and exec would replace the emulator itself. */
     if (is_user_emulated()) return 77;
+    note_sample();
     TCase *c = tcase_create("exec");
     tcase_set_timeout(c, 600);
     tcase_add_loop_test(c, a_new_program_is_left_alone, 0, ELEMENTS(ways));

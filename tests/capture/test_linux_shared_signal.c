@@ -404,7 +404,7 @@ END_TEST
 START_TEST(no_signal_of_the_programs_is_lost) {
     struct parked s = {.depth = 2};
     struct usp_stack stack;
-    const unsigned rounds = is_slowed() ? 200 : 10000;
+    const unsigned rounds = is_slowed() ? 200 : sampled(2000, 10000);
     unsigned with_ours = 0;
     install(SIGURG, SA_RESTART, 0);
     prepare_with(SIGURG, patience());
@@ -569,6 +569,7 @@ START_TEST(a_full_queue_of_signals_loses_no_request) {
 END_TEST
 
 int main(void) {
+    note_sample();
     TCase *c = tcase_create("shared_signal");
     tcase_add_checked_fixture(c, begin_each, NULL);
     add_loop_tests(c, 0, 2, a_standard_action_with_siginfo_is_not_called);
