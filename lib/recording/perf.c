@@ -326,6 +326,10 @@ static int take_feature(void *context, uint32_t feature, struct uspi_fields fiel
     struct reader *r = context;
     if (feature == USPI_PERF_FEATURE_BUILD_IDS) return take_build_ids(r, fields);
     if (feature >= USPI_PERF_FEATURE_SIMPLEPERF) r->walk.callers_are_adjusted = true;
+    if (feature == USPI_PERF_FEATURE_META) {
+        const char *mask = uspi_perf_meta_find(fields, "arm64_pac_mask");
+        if (mask != NULL) r->walk.pac_mask = strtoull(mask, NULL, 0);
+    }
     if (feature == USPI_PERF_FEATURE_ARCH) {
         char name[32] = "";
         size_t length;

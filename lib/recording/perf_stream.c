@@ -120,8 +120,40 @@ static int take_event_descriptions(struct uspi_perf_stream *s, struct uspi_field
     return USP_OK;
 }
 
+const char *uspi_perf_meta_find(struct uspi_fields fields, const char *key) {
+    const char *found = NULL;
+    for (bool is_key = true; fields.left > 0; is_key = !is_key) {
+        const char *text = (const char *)fields.at;
+        const char *end = memchr(text, '\0', fields.left);
+        if (end == NULL) return NULL;
+        if (found != NULL) return text;
+        if (is_key && strcmp(text, key) == 0) found = text;
+        (void)uspi_fields_bytes(&fields, (size_t)(end - text) + 1);
+    }
+    return NULL;
+}
+
+/* Takes the names of events from simpleperf's table. A line is "NAME,TYPE,CONFIG". */
+static void take_event_types(struct uspi_perf_stream *s, const char *lines) {
+    while (lines != NULL && *lines != '\0') {
+        const char *comma = strchr(lines, ','), *next = strchr(lines, '\n');
+        char *end;
+        if (comma == NULL || (next != NULL && comma > next)) return;
+        const unsigned long long type = strtoull(comma + 1, &end, 10);
+        const unsigned long long config = *end == ',' ? strtoull(end + 1, NULL, 10) : 0;
+        for (size_t i = 0; i < s->events.count; i++) {
+            const struct uspi_perf_event *event = &s->events.all[i];
+            const bool is_named = event->name != NULL && event->name[0] != '\0';
+            if (!is_named && event->type == type && event->config == config)
+                uspi_perf_events_name(&s->events, i, lines, (size_t)(comma - lines));
+        }
+        lines = next != NULL ? next + 1 : NULL;
+    }
+}
+
 static int take_feature(struct uspi_perf_stream *s, uint64_t feature, struct uspi_fields fields) {
     if (feature == USPI_PERF_FEATURE_EVENTS) return take_event_descriptions(s, fields);
+    if (feature == USPI_PERF_FEATURE_META) take_event_types(s, uspi_perf_meta_find(fields, "event_type_info"));
     return feature < FEATURES ? s->feature(s->context, (uint32_t)feature, fields) : USP_OK;
 }
 
@@ -324,7 +356,9 @@ static int read_features(struct uspi_perf_stream *s, const uint8_t *bits, uint64
         const struct section section = section_at(entry);
         if (section.size > s->file_size || section.offset > s->file_size - section.size) *are_cut = true;
         if (i >= USPI_PERF_FEATURE_SIMPLEPERF) status = take_feature(s, i, (struct uspi_fields){NULL, 0, false});
-        if (i != USPI_PERF_FEATURE_BUILD_IDS && i != USPI_PERF_FEATURE_ARCH && i != USPI_PERF_FEATURE_EVENTS) continue;
+        if (i != USPI_PERF_FEATURE_BUILD_IDS && i != USPI_PERF_FEATURE_ARCH && i != USPI_PERF_FEATURE_EVENTS &&
+            i != USPI_PERF_FEATURE_META)
+            continue;
         uint8_t *bytes = read_section(s, section, FEATURE_MAX);
         if (bytes == NULL) continue;
         status = take_feature(s, i, (struct uspi_fields){bytes, (size_t)section.size, false});

@@ -13,8 +13,13 @@ enum uspi_perf_feature {
     USPI_PERF_FEATURE_BUILD_IDS = 2,
     USPI_PERF_FEATURE_ARCH = 6,
     USPI_PERF_FEATURE_EVENTS = 12,
-    USPI_PERF_FEATURE_SIMPLEPERF = 128 /* this one and later ones are simpleperf's, and are given without bytes */
+    USPI_PERF_FEATURE_META = 129, /* simpleperf's: keys and values, each of which ends in NUL */
+    USPI_PERF_FEATURE_SIMPLEPERF =
+        128 /* this one and later ones are simpleperf's, and all but META are given without bytes */
 };
+
+/* Returns the value of a key in META, which ends in NUL; NULL: there is none. */
+const char *uspi_perf_meta_find(struct uspi_fields fields, const char *key);
 
 struct uspi_perf_stream {
     /* Set by the caller: as in struct usp_recording_options, and functions that get what is found. */

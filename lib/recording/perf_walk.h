@@ -8,6 +8,7 @@
 
 struct uspi_perf_walk {
     uint32_t arch;             /* enum usp_arch of the recording */
+    uint64_t pac_mask;         /* of usp_target; 0: not known */
     bool callers_are_adjusted; /* callers' addresses lie in their call instructions */
     struct usp_frame *frames;
     uint32_t capacity;

@@ -176,8 +176,9 @@ struct perf_file {
     struct builder records;
     struct builder build_ids; /* contents of feature 2; empty: it has none */
     const char *arch;         /* feature 6; NULL: it has none */
-    bool is_simpleperf;       /* feature 129 */
-    bool is_unfinished;       /* the size of the records is 0, and there are no features */
+    const char *meta;         /* feature 129, which simpleperf writes; NULL: it has none */
+    size_t meta_size;
+    bool is_unfinished; /* the size of the records is 0, and there are no features */
 };
 
 static inline void put_string(struct builder *b, const char *text) {
@@ -205,7 +206,7 @@ static inline void put_features(struct builder *b, const struct perf_file *file)
     put_bytes(&features[0].bytes, file->build_ids.bytes, file->build_ids.size);
     if (file->arch != NULL) put_string(&features[1].bytes, file->arch);
     put_event_descriptions(&features[2].bytes, file);
-    if (file->is_simpleperf) put_bytes(&features[3].bytes, "a\0b", 4);
+    if (file->meta != NULL) put_bytes(&features[3].bytes, file->meta, file->meta_size);
     const size_t table = b->size;
     size_t entry = table;
     for (size_t i = 0; i < 4; i++) entry += features[i].bytes.size > 0 ? 16 : 0;

@@ -928,16 +928,20 @@ START_TEST(test_deleted) {
 }
 END_TEST
 
-/* simpleperf moves callers into their calls: they must not be moved again. */
+/* simpleperf moves callers into their calls: they must not be moved again. A table of its own names the events. */
 START_TEST(test_simpleperf) {
     static const uint64_t chain[] = {CHAIN_USER, 0x400100, 0x4001ff};
     struct perf_file file = plain_file();
-    file.is_simpleperf = true;
+    static const char meta[] = "first\0event_type_info\0event_type_info\0other,1,5\ncpu-clock,1,0\nlast,2,0";
+    file.meta = meta;
+    file.meta_size = sizeof meta;
+    file.attributes[0].name = NULL;
     put_mmap2(&file.records, &app);
     put_chain(&file.records, MISC_USER, 7, 7, NS, chain, 3);
     struct builder bytes = make_file(&file);
     struct reading r = read_whole(&bytes);
     ck_assert_uint_eq(usp_frame_call_site(USP_ARCH_X86_64, &r.seen[0].frames[1]), 0x4001ff);
+    ck_assert_str_eq(r.seen[0].event, "cpu-clock");
     free(r.seen);
 }
 END_TEST
@@ -1341,6 +1345,8 @@ END_TEST
 /* On arm64 the kernel follows frame records, so it misses the caller of a function that has not made its own. The link
  * register has that caller, if perf has sampled it. It is neither lost nor shown twice. */
 START_TEST(test_leaf_caller) {
+    static const char meta[] = "arm64_pac_mask\0"
+                               "0x7fff8000000000";
     const uint32_t arch = USP_ARCH_ARM64;
     const uint64_t start = function_at(INNER), inner = after_call(arch, INNER);
     const uint64_t caller = after_call(arch, CALLER), outer = after_call(arch, OUTER);
@@ -1359,6 +1365,8 @@ START_TEST(test_leaf_caller) {
         {{inner, caller, outer}, 3, outer, {inner, caller, outer}},
         /* The register was not sampled. */
         {{start, outer}, 2, 0, {start, outer}},
+        /* Android's kernels have addresses of 39 bits. simpleperf says which bits are a signature. */
+        {{start, outer}, 2, caller | UINT64_C(1) << 40, {start, caller, outer}},
     };
     struct builder elf = {0};
     build_elf_program(&elf, arch, NULL);
@@ -1368,6 +1376,10 @@ START_TEST(test_leaf_caller) {
     struct mapping program = app;
     const uint64_t link = cases[_i].link;
     file.arch = "aarch64";
+    if (link >> 40 != 0) {
+        file.meta = meta;
+        file.meta_size = sizeof meta;
+    }
     file.attributes[0].sample_type |= S_REGISTERS;
     file.attributes[0].registers = UINT64_C(1) << 30;
     program.path = in_folder("program");
@@ -1406,7 +1418,7 @@ int main(void) {
     add_loop_tests(layouts, 0, 11, test_attribute_sizes);
     add_loop_tests(layouts, 0, 2, test_several_events);
     add_loop_tests(layouts, 0, 2, test_group);
-    add_loop_tests(layouts, 0, 6, test_leaf_caller);
+    add_loop_tests(layouts, 0, 7, test_leaf_caller);
     TCase *times = tcase_create("times");
     add_tests(times, test_order_of_times, test_no_rounds, test_records_that_wait, test_choices);
     TCase *maps = tcase_create("maps");
