@@ -228,7 +228,8 @@ START_TEST(a_scratch_value_as_the_frame_pointer) {
     ck_assert_uint_ge(FRAMES_IN(&unprepared, go_down), few + depth);
     /* An emulator may not have process_vm_readv. */
     if (is_slowed()) return;
-    ck_assert_uint_le(failed_reads, 20);
+    /* Where the walk ends, the stack is searched for a call, and some of its words point to unreadable memory. */
+    ck_assert_uint_le(failed_reads, 100);
     ck_assert_uint_le(reads, reads_of_few + depth);
 }
 END_TEST

@@ -14,6 +14,7 @@
 #define FUNCTION UINT64_C(0x100400)
 #define OTHER    UINT64_C(0x100500)
 #define LONG     UINT64_C(0x100800)
+#define FAR      UINT64_C(0x8000000)
 
 static usp_addr function_end;
 
@@ -990,6 +991,52 @@ START_TEST(long_function_without_a_path_to_a_return) {
 }
 END_TEST
 
+/* A function that never returns, such as abort, with a large frame and no frame record, waits in a call. It was called
+ * directly (0), or through the stub of a linkage table in an image far away (1). The call is found on the stack. */
+START_TEST(function_that_never_returns) {
+    struct fixture *f = begin_x86_64();
+    const usp_addr after = FAR + 9, stub = OTHER + 64, pointer = stub + 6;
+    uint64_t words[1 + 17 + 1] = {after, STALE};
+    CODE8(&f->memory, FAR, /* sub $0x88, %rsp; call *%rax; hlt */ 0x48, 0x81, 0xec, 0x88, 0, 0, 0, 0xff, 0xd0, 0xf4);
+    CODE8(&f->memory, OTHER, /* ret */ 0xc3);
+    if (_i == 0) {
+        CODE8(&f->memory, OTHER + 32 - 5, /* call FAR */ 0xe8, 0xe0, 0xfa, 0xef, 0x07, /* leave; ret */ 0xc9, 0xc3);
+    } else {
+        CODE8(&f->memory, OTHER + 32 - 5, /* call the stub */ 0xe8, 0x20, 0, 0, 0, /* leave; ret */ 0xc9, 0xc3);
+        CODE8(&f->memory, stub, /* jmp *(%rip) */ 0xff, 0x25, 0, 0, 0, 0);
+        WORDS(&f->memory, pointer, 8, FAR);
+    }
+    for (unsigned i = 2; i < 18; i++) words[i] = 7;
+    words[18] = OTHER + 32;
+    image_words(&f->memory, STACK, 8, words, sizeof words / sizeof *words);
+    set_registers(f, OTHER, STACK, 0);
+    EXPECT(f, USP_STOP_FP_ZERO, OTHER, after, OTHER + 32);
+    ck_assert_uint_eq(f->frames[1].cfa, STACK + sizeof words);
+}
+END_TEST
+
+/* The same in Thumb code: the call leads to a stub in A32 code. */
+START_TEST(function_that_never_returns_in_thumb) {
+    struct fixture *f = begin_armv7();
+    const usp_addr after = FAR + 6, stub = OTHER + 64;
+    uint64_t words[34 + 1 + 1];
+    CODE8(&f->memory, FAR, /* push {lr}; sub sp, #0x88 */ 0x00, 0xb5, 0xa2, 0xb0, /* blx r3; udf */ 0x98, 0x47, 0,
+          0xde);
+    CODE8(&f->memory, OTHER, /* bx lr */ 0x70, 0x47);
+    CODE8(&f->memory, OTHER + 32, /* blx stub; pop {pc} */ 0x00, 0xf0, 0x0e, 0xe8, 0x00, 0xbd);
+    CODE32(&f->memory, stub, /* add ip, pc, #0 */ 0xe28fc000, /* add ip, ip, #0 */ 0xe28cc000,
+           /* ldr pc, [ip, #128]! */ 0xe5bcf080);
+    WORDS(&f->memory, stub + 8 + 128, 4, FAR | 1);
+    for (unsigned i = 0; i < 34; i++) words[i] = i == 3 ? STALE : 7;
+    words[34] = (OTHER + 36) | 1;
+    words[35] = RA2;
+    image_words(&f->memory, STACK, 4, words, sizeof words / sizeof *words);
+    set_registers(f, OTHER | 1, STACK, 0);
+    usp_registers_set_lr(&f->registers, after | 1);
+    EXPECT(f, USP_STOP_FP_ZERO, OTHER, after, OTHER + 36, RA2);
+}
+END_TEST
+
 int main(void) {
     TCase *paths = tcase_create("ways");
     add_tests(paths, tail_call_over_a_dead_frame, jump_to_the_neighbour, stub_before_an_epilogue,
@@ -1009,6 +1056,8 @@ int main(void) {
     tcase_add_loop_test(paths, variables_of_many_branches, 0, 2);
     tcase_add_loop_test(paths, paths_that_join, 0, 3);
     tcase_add_loop_test(paths, long_function_without_a_path_to_a_return, 0, 2);
+    tcase_add_loop_test(paths, function_that_never_returns, 0, 2);
+    tcase_add_test(paths, function_that_never_returns_in_thumb);
     tcase_add_loop_test(paths, condition_that_changes, 0, 6);
     tcase_add_loop_test(paths, first_entry_of_a_linkage_table, 0, 4);
     tcase_add_loop_test(paths, jumps_to_numbers, 0, 2);

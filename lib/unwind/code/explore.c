@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See explore.h. Follows one path until it ends, then the next. Branches that a path did not take wait in `pending`. */
 #include "lib/unwind/code/explore.h"
+#include "arch/frame.h"
 #include "lib/base/hash.h"
 #include "lib/unwind/code/callee.h"
 #include "lib/unwind/code/carry.h"
@@ -588,5 +589,25 @@ bool uspi_explore_next(struct uspi_explorer *x, struct uspi_rule *rule, unsigned
             return true;
         }
     } while (x->budget > 0 && enter_case(x));
+    return false;
+}
+
+/* More instructions than a stub has. */
+#define STUB_MAX 6
+
+USPI_APART bool uspi_code_past_stub(struct uspi_code *code, const struct usp_memory *data, usp_addr at, uint32_t mode,
+                                    usp_addr *target, uint32_t *target_mode) {
+    const struct uspi_question question = {.from = at, .mode = mode, .data = data};
+    struct uspi_explorer x;
+    struct uspi_instruction i;
+    uspi_explore_begin(&x, code, &question);
+    struct uspi_path path = x.pending[0];
+    for (unsigned n = 0; n < STUB_MAX && uspi_code_decode(code, path.pc, path.mode, &i); n++) {
+        if (i.conditional != 0 || !uspi_carry_out(&x, &path, &i)) return false;
+        if (i.flow == USPI_JUMP_UNKNOWN || i.flow == USPI_JUMP_TABLE)
+            return find_bound(&x, target_value(&x, &path, &i), target, target_mode);
+        if (i.flow != USPI_NEXT && i.flow != USPI_JUMP) return false;
+        move(&path, &i, i.flow == USPI_JUMP);
+    }
     return false;
 }

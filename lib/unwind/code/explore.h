@@ -20,6 +20,11 @@ void uspi_explore_begin(struct uspi_explorer *explorer, struct uspi_code *code, 
  * is used up. */
 bool uspi_explore_next(struct uspi_explorer *explorer, struct uspi_rule *rule, unsigned *doubts);
 
+/* Finds where a stub of a linkage table, or a linker's veneer, leads: straight code that jumps through a pointer in
+ * `data`. Returns false if the code at `at` is not such a stub or the pointer is not known. */
+bool uspi_code_past_stub(struct uspi_code *code, const struct usp_memory *data, usp_addr at, uint32_t mode,
+                         usp_addr *target, uint32_t *target_mode);
+
 /* Returns a number that identifies a question: other questions have another number, with the chance of 64 random bits.
  * Not 0. */
 uint64_t uspi_question_key(const struct uspi_question *question);

@@ -50,7 +50,6 @@ struct uspi_candidate {
     usp_addr stop_address; /* ends_stack: address to which the reason refers */
     unsigned doubts;       /* enum uspi_doubt */
     bool is_cut;           /* code on other paths could not be read, so these may be the right ones */
-    bool is_long;          /* of the forward reader, also if nothing was found: the function is long */
     enum uspi_credit credit;
     struct uspi_return_address ra;
     usp_addr fp_at; /* where the caller's fp was read; 0: it was in the register */

@@ -20,8 +20,6 @@
 #define BUDGET_STALE 512 /* from the link register's address back to the pc */
 #define BUDGET_NEAR  64  /* from the pc to a near return: an epilogue has fewer; the rest is other paths */
 
-#define LONG 1024 /* the number of instructions from which on a function is long */
-
 /* Results of the paths so far. */
 struct paths {
     struct uspi_evidence *evidence;
@@ -30,7 +28,6 @@ struct paths {
     unsigned judged;
     bool is_cut;           /* a path ended at code that could not be read */
     bool has_jump;         /* a path came to an indirect jump, which may be a switch */
-    bool is_long;          /* more than LONG instructions were followed in one exploration */
     bool first_suffices;   /* no other path than the first one was needed */
     struct uspi_rule rule; /* of the path that was followed last */
     unsigned doubts;       /* about that path: enum uspi_doubt */
@@ -93,24 +90,16 @@ static bool has_sure_path(const struct paths *paths) {
     return paths->best->found && (paths->best->credit == USPI_VERIFIED || paths->best->is_record);
 }
 
-/* What is cached about an exploration that has found no rule. */
-enum note { HAS_JUMP = 1, IS_LONG = 2 };
-
-static void take_note(struct paths *paths, unsigned note) {
-    paths->has_jump = paths->has_jump || (note & HAS_JUMP) != 0;
-    paths->is_long = paths->is_long || (note & IS_LONG) != 0;
-}
-
 /* Follows paths until one suffices. */
 USPI_APART static void explore(struct paths *paths, const struct uspi_question *question) {
     struct uspi_evidence *e = paths->evidence;
     const uint64_t key = uspi_question_key(question);
     struct uspi_explorer x;
-    unsigned note, count = 0;
+    unsigned has_jump, count = 0;
     bool suffices = false;
     paths->first_suffices = false;
-    if (uspi_recall_nothing(e->shortcuts, key, &note)) {
-        take_note(paths, note);
+    if (uspi_recall_nothing(e->shortcuts, key, &has_jump)) {
+        paths->has_jump = paths->has_jump || has_jump != 0;
         return;
     }
     uspi_explore_begin(&x, &e->code, question);
@@ -123,11 +112,8 @@ USPI_APART static void explore(struct paths *paths, const struct uspi_question *
     paths->first_suffices =
         suffices && paths->judged == 1 && !x.has_looked && (!x.is_cut || uspi_is_steady(paths->best));
     paths->is_cut = paths->is_cut || x.is_cut;
-    /* With all cases, code of other functions is followed, too. */
-    const bool is_long = !question->all_cases && question->budget - x.budget > LONG;
-    note = (x.has_jump ? HAS_JUMP : 0u) | (is_long ? IS_LONG : 0u);
-    take_note(paths, note);
-    if (count == 0 && !x.is_cut && !x.has_looked) uspi_keep_nothing(e->shortcuts, key, note);
+    paths->has_jump = paths->has_jump || x.has_jump;
+    if (count == 0 && !x.is_cut && !x.has_looked) uspi_keep_nothing(e->shortcuts, key, x.has_jump);
 }
 
 /* Whether a path without a call leads from an instruction to the pc. */
@@ -237,7 +223,6 @@ void uspi_read_forward(struct uspi_evidence *e, struct uspi_candidate *c) {
         *paths.best = *other;
     }
     c->is_cut = paths.is_cut;
-    c->is_long = paths.is_long;
 }
 
 /* Whether a rule describes a frame on the stack that the thread uses, not a switch to another context (setcontext). A

@@ -2,11 +2,12 @@
 /* See proof.h. Also the reader that tries the known return addresses: those of other readers, on the stack, and in the
  * link register. */
 #include "lib/unwind/readers/proof.h"
+#include "lib/unwind/code/explore.h"
 #include "lib/unwind/readers/readers.h"
 #include "lib/unwind/readers/start.h"
 
 #define STACK_WORDS  8    /* words from sp on that are tried as return addresses when nothing better is known */
-#define SEARCH_WORDS 1024 /* words from sp on whose callees are tried in a long function */
+#define SEARCH_WORDS 1024 /* words from sp on whose callees are tried where nothing else is found */
 #define SEARCH_TRIES 4    /* maximum number of these callees */
 
 bool uspi_proves_itself(struct uspi_evidence *e, const struct uspi_return_address *ra, struct uspi_candidate *c) {
@@ -54,19 +55,34 @@ static void add_start(struct starts *starts, usp_addr start) {
     starts->at[i] = start;
 }
 
+/* Returns the start of the function that a call enters: the stub of a linkage table is passed. 0: not known. */
+static usp_addr function_of(struct uspi_evidence *e, usp_addr callee) {
+    const uint32_t mode = uspi_frame_mode(e->walk, e->frame) & USPI_MODE_THUMB;
+    const unsigned modes = callee == 0 ? 0 : e->walk->backend->has_thumb ? 2 : 1;
+    for (unsigned i = 0; i < modes; i++) {
+        usp_addr target;
+        uint32_t target_mode;
+        if (uspi_code_past_stub(&e->aside, &e->walk->target.memory, callee, i * USPI_MODE_THUMB, &target, &target_mode))
+            return target_mode == mode ? target : 0;
+    }
+    return callee;
+}
+
 /* Searches the stack for the call of the function that the pc is in: a path from the function's start leads to the pc,
- * and has the return address where it is. This takes as long as exploring the rest of a long function, so it is for
- * those in which that found nothing. */
+ * and has the return address where it is. This is for code from which no path leads to a return, because the function
+ * is long or never returns, as abort. */
 static bool called_from_stack(struct uspi_evidence *e, struct uspi_candidate *c) {
     const usp_addr pc = uspi_pc_of(e->walk, e->frame);
     struct starts starts = {.count = 0};
     struct uspi_return_address ra;
     for (unsigned i = 0; i < SEARCH_WORDS && judge_word(e, i, &ra); i++) {
-        if (ra.credit == USPI_VERIFIED && ra.callee != 0 && ra.callee <= pc) add_start(&starts, ra.callee);
+        if (ra.credit != USPI_VERIFIED) continue;
+        const usp_addr start = function_of(e, ra.callee);
+        if (start != 0 && start <= pc) add_start(&starts, start);
     }
     for (unsigned i = 0; i < starts.count; i++) {
         bool found = uspi_from_start(e, starts.at[i], 0, c) && c->credit == USPI_VERIFIED;
-        if (found && c->ra.callee == starts.at[i] && !c->from_register) return true;
+        if (found && function_of(e, c->ra.callee) == starts.at[i] && !c->from_register) return true;
     }
     return false;
 }
@@ -78,7 +94,6 @@ void uspi_read_proof(struct uspi_evidence *e, struct uspi_candidate *c) {
     bool found = (forward->found && uspi_proves_itself(e, &forward->ra, c)) ||
                  (uspi_has_record(e) && uspi_proves_itself(e, &e->record_ra, c)) ||
                  ((e->frame->exact || !has_caller) && one_of_words(e, c)) || (e->frame->exact && link_register(e, c));
-    const bool is_lost = !found && !forward->found && forward->is_long;
-    if (is_lost && !has_caller) found = called_from_stack(e, c);
+    if (!found && !forward->found && !has_caller) found = called_from_stack(e, c);
     if (!found) c->found = false;
 }
