@@ -4,6 +4,7 @@
 #include "lib/images/dyld_cache_set.h"
 
 #include "lib/base/array.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -169,8 +170,9 @@ static char *path_of(const struct uspi_dyld_cache *cache, size_t length, const c
     return path;
 }
 
-/* Tries the paths that the file with a suffix and a UUID can have. A main file for development has further files without that ending; its numbered
- * ones have it, since files of the other cache may lie beside them (dyld common/ProcessAtlas.cpp). */
+/* Tries the paths that the file with a suffix and a UUID can have. A main file for development has further files
+ * without that ending; its numbered ones have it, since files of the other cache may lie beside them (dyld
+ * common/ProcessAtlas.cpp). */
 static int try_paths(const struct opening *opening, const char *suffix, const uint8_t uuid[16],
                      struct uspi_dyld_file **file, struct uspi_error *error) {
     const struct uspi_dyld_cache *cache = opening->cache;
@@ -194,8 +196,8 @@ static int try_paths(const struct opening *opening, const char *suffix, const ui
     return status;
 }
 
-/* Adds the file with a suffix and a UUID, with *number its index. One that cannot be used is left out with a note. status:
- * of finding out the suffix, with *error its message. Returns USP_OK or USP_ERROR_NO_MEMORY. */
+/* Adds the file with a suffix and a UUID, with *number its index. One that cannot be used is left out with a note.
+ * status: of finding out the suffix, with *error its message. Returns USP_OK or USP_ERROR_NO_MEMORY. */
 static int add_further(const struct opening *opening, int status, const char *suffix, const uint8_t uuid[16],
                        struct uspi_error *error, int32_t *number) {
     struct uspi_dyld_cache *cache = opening->cache;
