@@ -424,7 +424,6 @@ bool uspi_shows_frame(const struct usp_report_options *selection, const struct u
 
 static const struct {
     const char *key, *label;
-    bool has_lines; /* each line of its text says something of its own */
 } fields[USPI_FIELD_COUNT] = {
     [USPI_FIELD_PROCESS] = {"process", "Process:"},
     [USPI_FIELD_PROCESS_ID] = {"process_id", "PID:"},
@@ -447,18 +446,20 @@ static const struct {
     [USPI_FIELD_EXCEPTION_SUBTYPE] = {"exception_subtype", "Exception Subtype:"},
     [USPI_FIELD_EXCEPTION_CODES] = {"exception_codes", "Exception Codes:"},
     [USPI_FIELD_EXCEPTION_NOTE] = {"exception_note", "Exception Note:"},
-    [USPI_FIELD_EXCEPTION_REASON] = {"exception_reason", "Exception Reason:", .has_lines = true},
+    [USPI_FIELD_EXCEPTION_REASON] = {"exception_reason", "Exception Reason:"},
     [USPI_FIELD_TERMINATION] = {"termination", "Termination Reason:"},
     [USPI_FIELD_TERMINATING_PROCESS] = {"terminating_process", "Terminating Process:"},
     [USPI_FIELD_FAULT_ADDRESS] = {"fault_address", "Fault Address:"},
     [USPI_FIELD_VM_REGION] = {"vm_region", "VM Region Info:"},
     [USPI_FIELD_TRIGGERED_BY] = {"triggered_by", "Triggered by Thread:"},
-    [USPI_FIELD_INFORMATION] = {"information", "Application Specific Information:", .has_lines = true},
-    [USPI_FIELD_KERNEL_TRIAGE] = {"kernel_triage", "Kernel Triage:", .has_lines = true},
+    [USPI_FIELD_INFORMATION] = {"information", "Application Specific Information:"},
+    [USPI_FIELD_KERNEL_TRIAGE] = {"kernel_triage", "Kernel Triage:"},
 };
 
 const char *uspi_field_key(enum uspi_field field) { return fields[field].key; }
 
 const char *uspi_field_label(enum uspi_field field) { return fields[field].label; }
 
-bool uspi_field_has_lines(enum uspi_field field) { return fields[field].has_lines; }
+bool uspi_field_has_lines(enum uspi_field field) {
+    return field == USPI_FIELD_EXCEPTION_REASON || field == USPI_FIELD_INFORMATION || field == USPI_FIELD_KERNEL_TRIAGE;
+}
