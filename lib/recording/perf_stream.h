@@ -13,9 +13,8 @@ enum uspi_perf_feature {
     USPI_PERF_FEATURE_BUILD_IDS = 2,
     USPI_PERF_FEATURE_ARCH = 6,
     USPI_PERF_FEATURE_EVENTS = 12,
-    USPI_PERF_FEATURE_META = 129, /* simpleperf's: keys and values, each of which ends in NUL */
-    USPI_PERF_FEATURE_SIMPLEPERF =
-        128 /* this one and later ones are simpleperf's, and all but META are given without bytes */
+    USPI_PERF_FEATURE_SIMPLEPERF = 128, /* this and later ones are simpleperf's; only META comes with bytes */
+    USPI_PERF_FEATURE_META = 129        /* keys and values, each of which ends in NUL */
 };
 
 /* Returns the value of a key in META, which ends in NUL; NULL: there is none. */
