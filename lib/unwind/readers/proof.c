@@ -9,6 +9,9 @@
 #define STACK_WORDS  8    /* words from sp on that are tried as return addresses when nothing better is known */
 #define SEARCH_WORDS 1024 /* words from sp on whose callees are tried where nothing else is found */
 #define SEARCH_TRIES 4    /* maximum number of these callees */
+/* With so many words that point to unreadable memory the search ends: it has come to data, such as the program's
+ * environment, which on 32-bit processors looks like addresses. */
+#define SEARCH_UNREADABLE 16
 
 bool uspi_proves_itself(struct uspi_evidence *e, const struct uspi_return_address *ra, struct uspi_candidate *c) {
     if (ra->callee == 0) return false;
@@ -75,7 +78,9 @@ static bool called_from_stack(struct uspi_evidence *e, struct uspi_candidate *c)
     const usp_addr pc = uspi_pc_of(e->walk, e->frame);
     struct starts starts = {.count = 0};
     struct uspi_return_address ra;
-    for (unsigned i = 0; i < SEARCH_WORDS && judge_word(e, i, &ra); i++) {
+    unsigned unreadable = 0;
+    for (unsigned i = 0; i < SEARCH_WORDS && unreadable < SEARCH_UNREADABLE && judge_word(e, i, &ra); i++) {
+        if (ra.credit == USPI_UNVERIFIED) unreadable++;
         if (ra.credit != USPI_VERIFIED) continue;
         const usp_addr start = function_of(e, ra.callee);
         if (start != 0 && start <= pc) add_start(&starts, start);
