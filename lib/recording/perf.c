@@ -3,6 +3,7 @@
 #include "lib/recording/perf.h"
 
 #include "lib/base/hash.h"
+#include "lib/base/span.h"
 #include "lib/recording/perf_deferred.h"
 #include "lib/recording/perf_queue.h"
 #include "lib/recording/perf_stream.h"
@@ -328,7 +329,8 @@ static int take_feature(void *context, uint32_t feature, struct uspi_fields fiel
     if (feature >= USPI_PERF_FEATURE_SIMPLEPERF) r->walk.callers_are_adjusted = true;
     if (feature == USPI_PERF_FEATURE_META) {
         const char *mask = uspi_perf_meta_find(fields, "arm64_pac_mask");
-        if (mask != NULL) r->walk.pac_mask = strtoull(mask, NULL, 0);
+        size_t at = 0;
+        if (mask != NULL) (void)uspi_scan_hex(uspi_span_of(mask), &at, &r->walk.pac_mask);
     }
     if (feature == USPI_PERF_FEATURE_ARCH) {
         char name[32] = "";

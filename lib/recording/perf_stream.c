@@ -2,6 +2,7 @@
 /* See perf_stream.h. Sources: Linux tools/perf/Documentation/perf.data-file-format.txt. */
 #include "lib/recording/perf_stream.h"
 
+#include "lib/base/span.h"
 #include "lib/images/decompress.h"
 
 #include <inttypes.h>
@@ -22,6 +23,8 @@
 #define FEATURES       256u
 #define FEATURE_MAX    (UINT64_C(64) << 20)
 #define ATTRIBUTES_MAX (UINT64_C(16) << 20)
+/* Maximum number of names in simpleperf's table; it lists the events that were recorded. */
+#define NAMES_MAX 4096u
 
 /* Types of records above this are simpleperf's, whose sizes have 32 bits. */
 #define SIMPLEPERF_TYPES 32768u
@@ -135,19 +138,22 @@ const char *uspi_perf_meta_find(struct uspi_fields fields, const char *key) {
 
 /* Takes the names of events from simpleperf's table. A line is "NAME,TYPE,CONFIG". */
 static void take_event_types(struct uspi_perf_stream *s, const char *lines) {
-    while (lines != NULL && *lines != '\0') {
-        const char *comma = strchr(lines, ','), *next = strchr(lines, '\n');
-        char *end;
-        if (comma == NULL || (next != NULL && comma > next)) return;
-        const unsigned long long type = strtoull(comma + 1, &end, 10);
-        const unsigned long long config = *end == ',' ? strtoull(end + 1, NULL, 10) : 0;
+    const char *next;
+    for (unsigned n = 0; n < NAMES_MAX && lines != NULL; n++, lines = next != NULL ? next + 1 : NULL) {
+        const size_t length = strcspn(lines, ",\n");
+        const struct uspi_span line = {lines, strcspn(lines, "\n")};
+        uint64_t type, config;
+        size_t at = length + 1;
+        next = strchr(lines, '\n');
+        if (!uspi_scan_decimal(line, &at, &type) || !uspi_skip(line, &at, USPI_SPAN(",")) ||
+            !uspi_scan_decimal(line, &at, &config))
+            continue;
         for (size_t i = 0; i < s->events.count; i++) {
             const struct uspi_perf_event *event = &s->events.all[i];
             const bool is_named = event->name != NULL && event->name[0] != '\0';
             if (!is_named && event->type == type && event->config == config)
-                uspi_perf_events_name(&s->events, i, lines, (size_t)(comma - lines));
+                uspi_perf_events_name(&s->events, i, lines, length);
         }
-        lines = next != NULL ? next + 1 : NULL;
     }
 }
 

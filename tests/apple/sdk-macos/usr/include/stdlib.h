@@ -21,6 +21,7 @@ void srand(unsigned seed);
 double strtod(const char *text, char **end);
 long strtol(const char *text, char **end, int base);
 unsigned long strtoul(const char *text, char **end, int base);
+unsigned long long strtoull(const char *text, char **end, int base);
 int system(const char *command);
 
 #endif

@@ -11,7 +11,6 @@ void *realloc(void *memory, size_t size);
 void free(void *memory);
 _Noreturn void exit(int status);
 int mkstemp(char *path);
-unsigned long long strtoull(const char *text, char **end, int base);
 void qsort(void *base, size_t count, size_t size, int (*compare)(const void *, const void *));
 void *bsearch(const void *key, const void *base, size_t count, size_t size, int (*compare)(const void *, const void *));
 
