@@ -163,9 +163,9 @@ cat "$work/says"
 diff - "$work/says" <<'END' || fail "the crash report"
 run: crashed, 1 in a row, report: true
 cause: SIGSEGV, the address is not mapped (SEGV_MAPERR), fault address 0x10: a null pointer and an offset
+exception: none
 note: value cart=3 things
 note: breadcrumb =opens the cart
-exception: none
 first: checkout(_:)
 sent: [true]
 left: 0
