@@ -89,7 +89,7 @@ chmod +x "$root/bin/stacks" "$root/bin/handler" "$root/bin/crash-handler"
 console=$build/kernel/console
 # pauth-impdef: uses a signature function that is quick to emulate, instead of QARMA (QEMU
 # docs/system/arm/cpu-features.rst).
-timeout --foreground 900 qemu-system-aarch64 -M virt -cpu max,pauth-impdef=on -smp 2 -m 1024 -nographic -nic none -no-reboot \
+timeout --foreground 1500 qemu-system-aarch64 -M virt -cpu max,pauth-impdef=on -smp 2 -m 1024 -nographic -nic none -no-reboot \
   -kernel "$kernel" -initrd "$build/kernel/initrd.gz" -append "console=ttyAMA0 panic=-1 quiet" \
   </dev/null | tee "$console"
 verdict=$(tr -d '\r' <"$console" | grep -a 'unspool-kernel: passed' || echo 'the machine did not come to its end')
