@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Measures names of random addresses over all images of a store, by the library alone: how many a second of processor
- * time when each image and each name is asked for the first time, and when it was asked before. For shared_cache.py.
+ * time when each image and each name is asked for the first time, and when it was asked before; and how many a second by
+ * the clock when two threads ask a new symbolizer. For shared_cache.py.
  *
  * usage: store_names STORE COUNT FIRST STEP FUNCTIONS    the ids of the images come on standard input, one a line
  *
  * Each image has that many functions: the first one begins at its offset FIRST, the others STEP bytes after another. */
 #define _GNU_SOURCE 1
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -17,9 +19,9 @@
 #define BASE   UINT64_C(0x100000000)
 #define ROUNDS 5
 
-static double processor_time(void) {
+static double seconds_of(clockid_t clock) {
     struct timespec time;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    clock_gettime(clock, &time);
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
@@ -55,14 +57,41 @@ static struct usp_images *read_images(const char *store, size_t *count) {
     return list;
 }
 
-/* Returns how many of the addresses have a name in a second. */
-static double rate_of(struct usp_symbolizer *symbolizer, const usp_addr *addresses, size_t count) {
+/* What a thread asks for. */
+struct work {
+    struct usp_symbolizer *symbolizer;
+    const usp_addr *addresses;
+    size_t count;
+};
+
+static void *ask(void *context) {
+    const struct work *work = context;
     struct usp_symbol symbol;
-    const double begin = processor_time();
-    for (size_t i = 0; i < count; i++) {
-        if (usp_symbolize(symbolizer, addresses[i], &symbol) != USP_OK) fail("an address has no name");
+    for (size_t i = 0; i < work->count; i++) {
+        if (usp_symbolize(work->symbolizer, work->addresses[i], &symbol) != USP_OK) fail("an address has no name");
     }
-    return (double)count / (processor_time() - begin);
+    return NULL;
+}
+
+/* Returns how many names there are in a second of processor time. */
+static double rate_of(const struct work *work) {
+    const double begin = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+    ask((void *)work);
+    return (double)work->count / (seconds_of(CLOCK_PROCESS_CPUTIME_ID) - begin);
+}
+
+/* Returns how many names two threads get in a second by the clock, each for one half of the addresses. */
+static double rate_of_two_threads(const struct work *work) {
+    struct work halves[2] = {*work, *work};
+    pthread_t thread;
+    halves[0].count /= 2;
+    halves[1].addresses += halves[0].count;
+    halves[1].count -= halves[0].count;
+    const double begin = seconds_of(CLOCK_MONOTONIC);
+    if (pthread_create(&thread, NULL, ask, &halves[1]) != 0) fail("no thread");
+    ask(&halves[0]);
+    pthread_join(thread, NULL);
+    return (double)work->count / (seconds_of(CLOCK_MONOTONIC) - begin);
 }
 
 static int compare(const void *a, const void *b) {
@@ -88,11 +117,14 @@ int main(int argc, char **argv) {
         addresses[i] = BASE + ROOM * ((size_t)rand() % images) + first + step * ((size_t)rand() % functions) + 8;
     }
     double again[ROUNDS];
-    const double once = rate_of(symbolizer, addresses, count);
-    for (unsigned i = 0; i < ROUNDS; i++) again[i] = rate_of(symbolizer, addresses, count);
+    struct work work = {symbolizer, addresses, count};
+    const double once = rate_of(&work);
+    for (unsigned i = 0; i < ROUNDS; i++) again[i] = rate_of(&work);
     qsort(again, ROUNDS, sizeof again[0], compare);
-    printf("%.0f %.0f\n", once, again[ROUNDS / 2]);
     usp_symbolizer_free(symbolizer);
+    if (usp_symbolizer_create(list, &options, &work.symbolizer) != USP_OK) fail("no symbolizer");
+    printf("%.0f %.0f %.0f\n", once, again[ROUNDS / 2], rate_of_two_threads(&work));
+    usp_symbolizer_free(work.symbolizer);
     usp_images_free(list);
     free(addresses);
     return 0;
