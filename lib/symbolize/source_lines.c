@@ -419,10 +419,9 @@ int usp_symbolizer_explain_lines(struct usp_symbolizer *symbolizer, usp_addr add
     struct usp_lines lines;
     usp_lines_init(&lines, NULL, 0);
     struct uspi_query query = {.lines = &lines};
-    struct usp_symbol symbol = {0};
     struct uspi_epoch *readers = uspi_symbolizer_readers(symbolizer);
     const uint32_t ticket = uspi_epoch_enter(readers);
-    int status = uspi_symbolizer_ask(symbolizer, NULL, address, NULL, &query, &symbol);
+    int status = uspi_symbolizer_describe(symbolizer, address, &query);
     text[0] = '\0';
     if (query.generated.path != NULL) {
         snprintf(text, size, "the program's jitdump");
@@ -442,13 +441,10 @@ int usp_symbolizer_explain_file(struct usp_symbolizer *symbolizer, usp_addr addr
     if (text == NULL || size == 0) return USP_ERROR_ARGUMENT;
     if (symbolizer == NULL) symbolizer = usp_symbolizer_default();
     if (symbolizer == NULL) return USP_ERROR_NO_MEMORY;
-    struct usp_lines lines;
-    usp_lines_init(&lines, NULL, 0);
-    struct uspi_query query = {.lines = &lines};
-    struct usp_symbol symbol = {0};
+    struct uspi_query query = {0};
     struct uspi_epoch *readers = uspi_symbolizer_readers(symbolizer);
     const uint32_t ticket = uspi_epoch_enter(readers);
-    int status = uspi_symbolizer_ask(symbolizer, NULL, address, NULL, &query, &symbol);
+    int status = uspi_symbolizer_describe(symbolizer, address, &query);
     text[0] = '\0';
     if (query.module != NULL && status != USP_ERROR_NO_MEMORY) {
         status = uspi_module_explain_file(query.module, text, size);

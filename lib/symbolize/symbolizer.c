@@ -450,6 +450,12 @@ static int begin_query(struct usp_symbolizer *symbolizer, const struct usp_image
     return USP_OK;
 }
 
+int uspi_symbolizer_describe(struct usp_symbolizer *symbolizer, usp_addr address, struct uspi_query *query) {
+    struct usp_symbol symbol = {0};
+    int status = begin_query(symbolizer, NULL, address, query, &symbol);
+    return status == USP_ERROR_ABSENT ? USP_OK : status;
+}
+
 int uspi_symbolizer_ask(struct usp_symbolizer *symbolizer, const struct usp_image *image, usp_addr address,
                         const struct uspi_expected *expected, struct uspi_query *query, struct usp_symbol *symbol) {
     int status = begin_query(symbolizer, image, address, query, symbol);

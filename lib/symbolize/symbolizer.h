@@ -19,6 +19,9 @@ struct uspi_epoch *uspi_symbolizer_readers(struct usp_symbolizer *symbolizer);
 int uspi_symbolizer_ask(struct usp_symbolizer *symbolizer, const struct usp_image *image, usp_addr address,
                         const struct uspi_expected *expected, struct uspi_query *query, struct usp_symbol *symbol);
 
+/* Describes the address in *query as uspi_symbolizer_ask does, and does not search for its symbol. */
+int uspi_symbolizer_describe(struct usp_symbolizer *symbolizer, usp_addr address, struct uspi_query *query);
+
 /* Returns the size of the open index files in bytes. No other thread may use the symbolizer. */
 uint64_t uspi_symbolizer_index_bytes(const struct usp_symbolizer *symbolizer);
 
