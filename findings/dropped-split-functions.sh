@@ -40,7 +40,7 @@ int split(int *p, int n) {
   return *p;
 }
 SOURCE
-gcc-12 -g -O2 -fPIC -S parts.c -o parts.s
+gcc-12 -gdwarf-4 -O2 -fPIC -S parts.c -o parts.s
 as parts.s -o parts.o
 ld -shared parts.o -o parts.so
 llvm-dwarfutil-19 parts.so linked.so >messages 2>&1
