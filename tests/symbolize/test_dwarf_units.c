@@ -104,6 +104,64 @@ START_TEST(claims_by_aranges) {
 }
 END_TEST
 
+/* Puts a unit whose list of ranges begins at an address by number, without DW_AT_addr_base. */
+static void put_unit_without_base(const char *name, uint64_t start) {
+    /* The unit's part of .debug_addr: a header and one address. */
+    put(&f.addr, 8, 0);
+    put(&f.addr, 8, start);
+    const size_t list = f.rnglists.size;
+    put(&f.rnglists, 1, DW_RLE_base_addressx);
+    put_leb(&f.rnglists, 0);
+    put(&f.rnglists, 1, DW_RLE_offset_pair);
+    put_leb(&f.rnglists, 0);
+    put_leb(&f.rnglists, 0x20);
+    put(&f.rnglists, 1, DW_RLE_end_of_list);
+    begin_header(&f);
+    put_leb(&f.info, OWN);
+    put_offset(&f, &f.info, f.line.size);
+    put_offset(&f, &f.info, list);
+    put_function(&f, FUNCTION, name, start, 0x20);
+    end_entry(&f);
+    end_unit(&f);
+    put_plain_lines(start, 2);
+}
+
+/* llvm-dwarfutil writes such units from those of GCC. The first part of .debug_addr must not count as that of each
+ * unit: the second unit would claim the code of the first, and nothing would lead to its own. .debug_aranges has the
+ * code of both; where it is missing, units are read if no other unit knows an address. */
+START_TEST(units_without_a_base_of_addresses) {
+    static const uint64_t pairs[][2] = {{0x1000, 0x20}, {0x2000, 0x20}};
+    const bool has_sets = _i == 1;
+    begin();
+    f.version = 5;
+    put_abbreviation(&f, OWN, DW_TAG_compile_unit, true,
+                     PAIRS(DW_AT_stmt_list, DW_FORM_sec_offset, DW_AT_ranges, DW_FORM_sec_offset));
+    for (unsigned i = 0; i < 2; i++) {
+        if (has_sets) put_claims(f.info.size, 8, pairs[i], 2);
+        put_unit_without_base(i == 0 ? "first" : "second", pairs[i][0]);
+    }
+    if (has_sets) {
+        struct uspi_map_range *ranges;
+        size_t count;
+        bool unclaimed[2];
+        open_source();
+        ck_assert(source->claims(source, &ranges, &count, unclaimed));
+        ck_assert_uint_eq(count, 2);
+        for (unsigned i = 0; i < 2; i++) {
+            ck_assert(!unclaimed[i]);
+            ck_assert_uint_eq(ranges[i].low, pairs[i][0]);
+        }
+        free(ranges);
+        close_source();
+        return;
+    }
+    open_file();
+    expect(0x1010, 0, "first", 11);
+    expect(0x2010, 0, "second", 11);
+    close_file();
+}
+END_TEST
+
 /* ---- kinds of units ---- */
 
 /* The first 512 bytes of a unit are read alone. First entries that end before, at, or after these must be read
@@ -626,6 +684,7 @@ int main(void) {
               first_entries_of_any_length, units_of_types, units_of_unknown_versions, tables_of_names_are_not_read,
               tables_of_abbreviations);
     add_tests(units, index_of_the_same_bytes, equal_sets_of_units);
+    add_loop_tests(units, 0, 2, units_without_a_base_of_addresses);
     add_loop_tests(units, 0, 8, versions_and_widths);
     add_tests(limits, units_that_share_a_large_table, tables_that_lie_in_each_other, units_that_share_a_list,
               units_that_share_a_line_table, strings_of_discarded_blocks, entries_that_are_cut_off, entries_without_end,

@@ -220,13 +220,14 @@ static bool claim_by_entries(const struct uspi_dwarf_file *file, struct claims *
     return true;
 }
 
-/* Adds the claims of .debug_aranges. Before DWARF 3, a unit had only two ends and did not mention code elsewhere. */
+/* Adds the claims of .debug_aranges. Before DWARF 3, a unit had only two ends and did not mention code elsewhere. A list
+ * of ranges counts instead, if it could be read. */
 static bool claim_by_sets(const struct uspi_dwarf_file *file, struct claims *claims, struct uspi_range_list *list,
                           bool *has_claim) {
     struct uspi_claim_set set = {0};
     while (uspi_dwarf_next_claims(file, &set)) {
         const struct uspi_dwarf_unit *unit = uspi_dwarf_unit_from(file, set.unit);
-        if (unit == NULL || unit_has_ranges(unit)) continue;
+        if (unit == NULL || (unit_has_ranges(unit) && has_claim[unit - file->units])) continue;
         list->count = 0;
         if (!uspi_dwarf_claims(file, &set, list)) return false;
         has_claim[unit - file->units] |= list->count > 0;

@@ -280,11 +280,11 @@ static int read_first_entry(const struct uspi_dwarf_file *file, struct uspi_dwar
     unit->code =
         (struct uspi_unit_code){a->has, a->all[USPI_AT_LOW_PC], a->all[USPI_AT_HIGH_PC], a->all[USPI_AT_RANGES]};
     /* By default, a base is after the header of the section's part (DWARF 5, 7.26 to 7.28). Before version 5, there was
-     * no header. */
+     * no header. There is no default for addresses: the first part of .debug_addr can be another unit's. */
     const uint64_t header = unit->encoding.offset_size == 8 ? 16 : 8;
     const bool is_five = unit->encoding.version >= 5;
     unit->str_offsets_base = offset_or(a, USPI_AT_STR_OFFSETS_BASE, is_five ? header : 0);
-    unit->addr_base = offset_or(a, USPI_AT_ADDR_BASE, is_five ? header : 0);
+    unit->addr_base = offset_or(a, USPI_AT_ADDR_BASE, is_five ? USPI_NO_OFFSET : 0);
     unit->rnglists_base = offset_or(a, USPI_AT_RNGLISTS_BASE, is_five ? header + 4 : 0);
     unit->ranges_base = offset_or(a, USPI_AT_RANGES_BASE, 0);
     unit->line_table = offset_or(a, USPI_AT_STMT_LIST, USPI_NO_OFFSET);
