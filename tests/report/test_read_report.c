@@ -978,6 +978,26 @@ static const struct shown line_reports[] = {
      "0  App                            0x100 (Missing UUID " UUID_A ")\n",
      {"Exception Type:      EXC_BAD_ACCESS KERN_INVALID_ADDRESS 0x0000000000000010\n\n"
       "Thread name:  com.apple.main-thread\nThread Crashed:\n0   App"}},
+    /* Crashlytics' numbers before names are offsets. Where the source line is known, it is written as the offset of the
+     * name, too. Threads that did not crash have their name alone above them. A copy is indented, another one has lost
+     * the columns. */
+    {"  Crashed: com.apple.main-thread\n"
+     "  0  App                            0x100 -[View draw] + 12\n"
+     "  1  App                            0x210 -[View tick:] + 636 (view.m:636)\n"
+     "  10 App                            0x220 main (main.m:20)\n"
+     "  11 App                            0x104e60104 start + 4\n\n"
+     "  com.app.queue: writer (QOS: UTILITY)\n"
+     "  0  libz.dylib                     0x300 <redacted> + 160\n\n"
+     "Thread #3: reader\n"
+     "0  libz.dylib 0x310 inflate + 8\n1 App 0x320 type metadata accessor for App + 4337149088\n",
+     {"Thread name:  com.apple.main-thread\nThread Crashed:\n0   " APP "+0x100             -[View draw] + 12\n1   " APP
+      "+0x210             -[View tick:] (view.m:636)\n2   " APP "+0x220             main (main.m:20)\n3   " APP
+      "0x0000000104e60104 start + 4\n\n",
+      "Thread name:  com.app.queue: writer (QOS: UTILITY)\nThread:\n0   libz.dylib ",
+      "Thread name:  Thread #3: reader\nThread:\n0   libz.dylib                    \t+0x310             inflate + 8\n1 "
+      "  " APP "+0x320             type metadata accessor for App\n"}},
+    /* The columns of Apple's reports are wider, and short addresses have zeros before them. */
+    {"Thread 0 Crashed:\n0   App  0x00003100 main + 12\n", {"0   " APP "0x0000000000003100 main + 12\n"}},
     /* lldb: functions without a name, the thread's stop reason; its list of images does not state where they end. */
     {"* thread #1, queue = 'q', stop reason = EXC_BAD_ACCESS (code=1, address=0x0)\n  * frame #0: 0x0000000100000100 "
      "App\n"

@@ -96,13 +96,6 @@ static bool is_name_of_lldb(struct uspi_span name) {
     return marks % 2 != 0;
 }
 
-/* Whether the number is an offset, as Crashlytics writes it before "<redacted> + 160". */
-static bool is_offset_of_crashlytics(struct uspi_span line, size_t at, const struct uspi_frame *frame) {
-    const bool is_column = at == USPI_CRASHLYTICS_COLUMN || at == USPI_CRASHLYTICS_COLUMN + 1;
-    return is_column && frame->address <= UINT32_MAX && line.bytes[at - 1] == ' ' && uspi_is_digit(line.bytes[0]) &&
-           uspi_span_is(frame->name, USPI_SPAN("<redacted>"));
-}
-
 static bool take_address_line(struct uspi_span line, size_t at_address, size_t after_address,
                               struct uspi_frame *frame) {
     uint64_t offset, load;
@@ -117,7 +110,8 @@ static bool take_address_line(struct uspi_span line, size_t at_address, size_t a
     at = 0;
     frame->flags |= USPI_FRAME_ADDRESS;
     frame->before = before;
-    if (is_offset_of_crashlytics(line, at_address, frame)) return false;
+    const bool is_crashlytics = uspi_is_crashlytics_offset(line, at_address, frame->address);
+    if (is_crashlytics && uspi_span_is(frame->name, USPI_SPAN("<redacted>"))) return false;
     if (uspi_span_is(frame->name, USPI_SPAN("<redacted>")) || uspi_span_is(frame->name, USPI_SPAN("<unknown>")) ||
         uspi_is_invented(frame->name)) {
         take_columns(before, frame);
@@ -141,7 +135,7 @@ static bool take_address_line(struct uspi_span line, size_t at_address, size_t a
         }
         if (is_load) take_second_name(rest, frame);
         if (!is_load && !uspi_is_header(frame->name) && !uspi_take_uuid(frame->name, frame)) {
-            if (is_name_of_lldb(frame->name)) return false;
+            if (is_crashlytics || is_name_of_lldb(frame->name)) return false;
             frame->flags |= USPI_FRAME_NAMED | USPI_FRAME_NAME_OFFSET;
             frame->name_offset = offset;
             return true;
@@ -244,6 +238,7 @@ static bool find_named(struct uspi_span line, size_t from, struct uspi_frame *fr
     if (from > 0 || at == text.length || !uspi_begins_word(text, at) || !uspi_scan_hex(text, &end, &frame->address))
         return false;
     if (end >= text.length || !uspi_is_blank(text.bytes[end])) return false;
+    if (uspi_is_crashlytics_offset(text, at, frame->address)) return false;
     take_columns(uspi_span_trim_right(ahead(text, at)), frame);
     frame->name = uspi_span_trim_left(uspi_span_after(text, end));
     frame->flags |= USPI_FRAME_ADDRESS | USPI_FRAME_NAMED;

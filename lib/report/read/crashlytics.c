@@ -7,10 +7,12 @@
  *   3  App                            0x392a25 CLSHandler (CLSHandler.m:26)
  *   4  CoreFoundation                 0x99288 __exceptionPreprocess
  *   5  CoreFoundation                 0x89a18 <redacted> + 160
+ *   6  App                            0x246e35c -[View draw] + 636 (View.m:636)      here the line, not an offset
+ *   7  App 0x246e35c -[View draw] + 12                           copies have lost the columns
  *
  * The number counts from the image's load address. Numbers of 4 GB and more, which old versions wrote, are addresses.
  * Sources: reports in firebase/firebase-ios-sdk issue 10606, firebase/quickstart-ios issue 933, fabric/fabric issue
- * 1563; Firebase, "Get readable crash reports in the Crashlytics dashboard". */
+ * 1563, bugsnag/bugsnag-cocoa issue 850; Firebase, "Get readable crash reports in the Crashlytics dashboard". */
 #include "lib/report/read/line.h"
 
 /* Reads "INDEX  IMAGE   0xNUMBER " at the line's beginning. *at moves past the blank. */
@@ -35,19 +37,40 @@ static bool take_columns(struct uspi_span line, size_t *at, struct uspi_frame *f
     return frame->image.length > 0;
 }
 
-/* Whether the columns of a frame are exactly Crashlytics'. */
+/* The column of the numbers, if number and name of the image fit their own. A wider number moves it by one. */
+#define NUMBER_COLUMN 34
+
+/* Whether the columns of a frame are exactly Crashlytics'. All lines may be indented. */
 static bool has_columns(struct uspi_span line, const struct uspi_frame *frame) {
-    const size_t begin = (size_t)(frame->image.bytes - line.bytes);
-    const size_t number = uspi_span_find(line, begin, USPI_SPAN(" 0x")) + 1;
-    return begin >= 3 && begin <= 4 && (number == USPI_CRASHLYTICS_COLUMN || number == USPI_CRASHLYTICS_COLUMN + 1);
+    size_t indent = 0, begin = (size_t)(frame->image.bytes - line.bytes);
+    uspi_skip_blanks(line, &indent);
+    const size_t number = uspi_span_find(line, begin, USPI_SPAN(" 0x")) + 1 - indent;
+    begin -= indent;
+    return begin >= 3 && begin <= 4 && (number == NUMBER_COLUMN || number == NUMBER_COLUMN + 1);
+}
+
+/* Crashlytics' columns of frame and image are narrower than Apple's; a copy may have lost blanks. Its numbers have no
+ * leading zeros, and no program of a system of today is in the first 4 GB. */
+bool uspi_is_crashlytics_offset(struct uspi_span line, size_t at, uint64_t number) {
+    size_t begin = 0, end;
+    uint64_t index;
+    uspi_skip_blanks(line, &begin);
+    end = begin;
+    if (number == 0 || number > UINT32_MAX || line.bytes[at + 2] == '0' || at == 0 || line.bytes[at - 1] != ' ') {
+        return false;
+    }
+    if (!uspi_scan_decimal(line, &end, &index) || !uspi_span_has_at(line, end, USPI_SPAN(" "))) return false;
+    size_t image = end;
+    uspi_skip_blanks(line, &image);
+    if (image >= at || uspi_span_has(uspi_span_part(line, image, at), USPI_SPAN(" 0x"))) return false;
+    return image == end + 1 || image - begin == 3;
 }
 
 /* Reads "(WORD)" at the line's end: a browser has translated "(Missing)". */
 static bool take_translated(struct uspi_span line, size_t *at, const struct uspi_frame *frame) {
     const struct uspi_span text = uspi_span_trim_right(line);
     size_t end = *at;
-    if (!uspi_is_digit(text.bytes[0]) || !has_columns(text, frame) || !uspi_skip(text, &end, USPI_SPAN("(")))
-        return false;
+    if (!has_columns(text, frame) || !uspi_skip(text, &end, USPI_SPAN("("))) return false;
     while (end < text.length && memchr(" ()", text.bytes[end], 3) == NULL) end++;
     if (end == *at + 1 || !uspi_skip(text, &end, USPI_SPAN(")")) || end != text.length) return false;
     *at = end;
@@ -62,7 +85,7 @@ static bool find_missing(struct uspi_span line, size_t from, struct uspi_frame *
     const size_t begin = at;
     uint64_t offset;
     if (uspi_span_has_at(line, at, USPI_SPAN("<redacted> + "))) {
-        return has_columns(line, frame) && uspi_take_symbol(uspi_span_after(line, at), frame, &offset);
+        return (frame->flags & USPI_FRAME_OFFSET) != 0 && uspi_take_symbol(uspi_span_after(line, at), frame, &offset);
     }
     if (!uspi_skip(line, &at, missing)) {
         if (!take_translated(line, &at, frame)) return false;
@@ -79,16 +102,23 @@ static bool find_missing(struct uspi_span line, size_t from, struct uspi_frame *
     return true;
 }
 
-/* Finds frames that have a name. Their columns distinguish them from other numbered lines. */
+/* Finds frames that have a name. Their columns distinguish them from other numbered lines, or an offset after the
+ * name. */
 static bool find_named(struct uspi_span line, size_t from, struct uspi_frame *frame) {
     const struct uspi_span text = uspi_span_trim_right(line);
     size_t at = 0;
-    if (from > 0 || text.length == 0 || !uspi_is_digit(text.bytes[0]) || !take_columns(text, &at, frame)) return false;
-    if (!has_columns(text, frame) || uspi_span_has(uspi_span_part(text, 0, at), USPI_SPAN(" 0x0"))) return false;
+    if (from > 0 || !take_columns(text, &at, frame)) return false;
+    if (uspi_span_has(uspi_span_part(text, 0, at), USPI_SPAN(" 0x0"))) return false;
     frame->name = frame->replaced = uspi_span_after(text, at);
     if (frame->name.length == 0 || uspi_is_blank(frame->name.bytes[0]) || frame->name.bytes[0] == '(') return false;
     frame->flags |= USPI_FRAME_NAMED;
-    if (uspi_take_symbol(frame->name, frame, &frame->name_offset)) frame->flags |= USPI_FRAME_NAME_OFFSET;
+    const bool has_offset = uspi_take_symbol(frame->name, frame, &frame->name_offset);
+    if (!has_columns(text, frame) && !has_offset) return false;
+    uspi_take_source(text, frame);
+    /* Where the source line is known, it is written as the offset, too; where it is not, the address may be. */
+    if (has_offset && frame->name_offset <= UINT32_MAX && (frame->line == 0 || frame->name_offset != frame->line)) {
+        frame->flags |= USPI_FRAME_NAME_OFFSET;
+    }
     return true;
 }
 
@@ -123,6 +153,7 @@ static bool find_heading(struct uspi_span line, struct uspi_heading *heading) {
     };
     static const struct uspi_span crashed = USPI_SPAN_INIT("Crashed: "), fatal = USPI_SPAN_INIT("Fatal Exception: ");
     size_t at = 0;
+    line = uspi_span_trim_left(line);
     if (uspi_take_field(line, labels, sizeof labels / sizeof *labels, heading)) return true;
     if (uspi_skip(line, &at, fatal)) {
         heading->kind = USPI_HEADING_STACK;
@@ -152,6 +183,7 @@ const struct uspi_line_shape uspi_crashlytics_lines = {
     .frame_begins = USPI_BEGINS_DIGIT,
     .frame = find_missing,
     .heading = find_heading,
+    .names_above = true,
 };
 
 const struct uspi_line_shape uspi_crashlytics_named = {
@@ -159,4 +191,5 @@ const struct uspi_line_shape uspi_crashlytics_named = {
     .frame_bytes = USPI_HAS_X,
     .frame_begins = USPI_BEGINS_DIGIT,
     .frame = find_named,
+    .names_above = true,
 };

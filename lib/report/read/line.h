@@ -25,9 +25,9 @@ bool uspi_take_uuid(struct uspi_span text, struct uspi_frame *frame);
  * gen/backtrace.c; also in crash reports and USP_FORMAT_PORTABLE). */
 #define USPI_INDEX_WIDTH 4
 
-/* The column of the numbers in Crashlytics' frames, if number and name of the image fit their own. A wider number moves
- * it by one. Numbers of 4 GB and more, which old versions wrote, are addresses; others are offsets. */
-#define USPI_CRASHLYTICS_COLUMN 34
+/* Returns whether a number in a line, at `at`, is an offset in an image as Crashlytics writes it, not an address.
+ * (crashlytics.c) */
+bool uspi_is_crashlytics_offset(struct uspi_span line, size_t at, uint64_t number);
 
 /* Returns the number of digits at the beginning of the text if they fill the column; otherwise 0. */
 size_t uspi_length_of_long_index(struct uspi_span text);

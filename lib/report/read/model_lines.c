@@ -4,6 +4,9 @@
 #include "lib/report/read/model.h"
 #include "lib/report/read/model_state.h"
 
+/* The length of the longest line that may be the name of a thread. */
+#define THREAD_NAME_MAX 200
+
 /* The state while the lines are read. */
 struct builder {
     struct uspi_model *model;
@@ -22,6 +25,7 @@ struct builder {
     size_t table;                                   /* the first table of images that no report has yet */
     bool is_after_document;                         /* the last report is a document in a line */
     struct uspi_gathered plain;                     /* a line without the marks of a quotation */
+    struct uspi_gathered above; /* the last line, if it is short and has neither a frame nor a heading */
 };
 
 static struct uspi_model_part *part_of(const struct builder *builder) {
@@ -212,8 +216,12 @@ static bool find_heading(struct uspi_span line, struct uspi_heading *heading) {
 }
 
 /* Adds the thread of a frame without a heading. In Sentry's reports "Thread 0 name:" is the heading. */
-static bool begin_thread(struct builder *builder) {
+static bool begin_thread(struct builder *builder, const struct uspi_line_shape *shape) {
     struct uspi_heading heading = builder->name;
+    if (!builder->has_name && shape != NULL && shape->names_above && builder->above.size > 0) {
+        heading = (struct uspi_heading){.kind = USPI_HEADING_THREAD, .name = uspi_gathered_span(&builder->above)};
+        return take_thread(builder, &heading);
+    }
     if (!builder->has_name) return add_thread(builder) != NULL;
     heading.flags &= ~(unsigned)USPI_THREAD_NAME_ONLY;
     return take_thread(builder, &heading);
@@ -233,7 +241,7 @@ static int take_frame(void *context, const struct uspi_located *located, const s
     const bool is_numbered = (frame->flags & (USPI_FRAME_INDEX | USPI_FRAME_LIST)) != 0;
     /* Either another stack begins, or the line is not one of the numbered frames, but a remark about them. */
     bool is_other = last != NULL && last->frame_count > 0 && (is_first || (builder->is_numbered && !is_numbered));
-    if ((!builder->is_in_thread || is_other) && !begin_thread(builder)) return USP_ERROR_NO_MEMORY;
+    if ((!builder->is_in_thread || is_other) && !begin_thread(builder, frame->shape)) return USP_ERROR_NO_MEMORY;
     builder->is_in_thread = true;
     builder->is_numbered = is_numbered;
     builder->is_waiting = false;
@@ -283,7 +291,13 @@ static int read_line(struct builder *builder, const struct uspi_line *line, stru
     if (is_first && !take_heading(builder, &heading, line->position)) return USP_ERROR_NO_MEMORY;
     const struct uspi_line_here here = {line->position, line->raw, line->following, true, kind};
     status = uspi_log_lines_read(&reader->lines, &here, take_frame, builder);
+    const struct uspi_span above = uspi_span_trim_left(text);
+    builder->above.size = 0;
     if (status != USP_OK || is_first || builder->model->frame_count > frames) return status;
+    if (!has_heading && above.length <= THREAD_NAME_MAX) {
+        status = uspi_gathered_append(&builder->above, above.bytes, above.length);
+        if (status != USP_OK) return status;
+    }
     bool is_done = has_heading ? take_heading(builder, &heading, line->position)
                                : !builder->is_waiting || take_text(builder, text);
     return is_done ? USP_OK : USP_ERROR_NO_MEMORY;
@@ -341,6 +355,7 @@ int uspi_model_read_lines(struct uspi_model *model, struct usp_reader *reader, s
     if (status == USP_OK && !uspi_log_lines_rewind(&reader->lines, end)) status = USP_ERROR_NO_MEMORY;
     if (status == USP_OK) status = each_line(&builder, text, false);
     uspi_gathered_clear(&builder.plain);
+    uspi_gathered_clear(&builder.above);
     const bool has_own = model->part_count > 0 && !builder.is_after_document;
     if (status == USP_OK && has_own && !take_tables(&builder, UINT64_MAX)) status = USP_ERROR_NO_MEMORY;
     return status;

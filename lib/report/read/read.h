@@ -205,7 +205,8 @@ struct uspi_line_shape {
     bool (*heading)(struct uspi_span line, struct uspi_heading *heading); /* *heading was cleared before. May be NULL */
     /* Writes source frame `which` of an answer instead of frame->replaced. NULL: "name + 31 (file:line)". */
     void (*put)(struct uspi_text *out, const struct uspi_frame *frame, const struct usp_answer *answer, uint32_t which);
-    bool takes_line; /* a frame without a name is still recognized with " (file:line)" after frame->replaced */
+    bool takes_line;  /* a frame without a name is still recognized with " (file:line)" after frame->replaced */
+    bool names_above; /* the line directly above the first frame of a stack is the thread's name */
 };
 
 /* The list of shapes, NULL-terminated. Earlier shapes take precedence. */
