@@ -40,8 +40,8 @@ SOURCE
 clang-19 --target=bpf -g -O1 -c program.c -o program.o
 
 # The symbol above the code, and the names and lines that -l adds, of each section.
-llvm-objdump-19 -dl program.o | sed -nE 's/^[0-9a-f]{16} <(.*)>:/symbol \1/p; s/^; (.*)\(\):/name \1/p; s|^; /.*:|line |p' |
-  uniq >answers
+llvm-objdump-19 -dl program.o >listing
+sed -nE 's/^[0-9a-f]{16} <(.*)>:/symbol \1/p; s/^; (.*)\(\):/name \1/p; s|^; /.*:|line |p' listing | uniq >answers
 expect .text 'symbol helper, name second, line 4' "$(sed -n 1,3p answers | paste -sd, | sed 's/,/, /g')"
 expect 'tracepoint/a' 'symbol first, line 2' "$(sed -n 4,5p answers | paste -sd, | sed 's/,/, /g')"
 expect 'tracepoint/b' 'symbol second, line 3' "$(sed -n 6,7p answers | paste -sd, | sed 's/,/, /g')"
