@@ -269,29 +269,43 @@ static int by_load(const void *a, const void *b) {
     return (load > other) - (load < other);
 }
 
-/* Gives each image a load address at which it does not overlap another one: its own, or one past the end of all
- * images. */
+/* Returns where the largest range without an image begins. `sorted` is in the order of addresses. */
+static usp_addr find_room(struct uspi_profile_image *const *sorted, uint32_t count) {
+    usp_addr begin = 0, end = 0;
+    uint64_t size = 0;
+    for (uint32_t i = 0; i <= count; i++) {
+        const usp_addr next = i < count ? sorted[i]->image.load_address : UINT64_MAX;
+        if (next > end && next - end > size) {
+            size = next - end;
+            begin = end;
+        }
+        if (i < count && sorted[i]->image.end > end) end = sorted[i]->image.end;
+    }
+    return begin;
+}
+
+/* Gives each image a load address at which it does not overlap another one: its own, or one in the largest range
+ * without images. That range is above all images of processes, and below those of a kernel. */
 static bool place_images(struct usp_profile *clone) {
     const uint32_t count = clone->images.count;
     struct uspi_profile_image **sorted = malloc(((size_t)count + 1) * sizeof(struct uspi_profile_image *));
-    usp_addr end = 0, past_all = 0;
+    usp_addr end = 0;
     uint32_t n = 0;
     if (sorted == NULL) return false;
     for (uint32_t i = 0; i < clone->images.begun; i++) {
         sorted[n++] = uspi_profile_image(clone, i);
     }
     qsort(sorted, n, sizeof *sorted, by_load);
-    for (uint32_t i = 0; i < n; i++) {
-        if (sorted[i]->image.end > past_all) past_all = sorted[i]->image.end;
-    }
+    usp_addr room = find_room(sorted, n);
     for (uint32_t i = 0; i < n; i++) {
         const struct usp_image *image = &sorted[i]->image;
         if (image->load_address >= end) {
             sorted[i]->placed = image->load_address;
             end = image->end;
         } else {
-            sorted[i]->placed = past_all = (past_all + 0xffff) & ~UINT64_C(0xffff);
-            past_all += image->end - image->load_address;
+            room = (room + 0xffff) & ~UINT64_C(0xffff);
+            sorted[i]->placed = room;
+            room += image->end - image->load_address;
         }
     }
     free(sorted);

@@ -186,6 +186,38 @@ START_TEST(libraries_move) {
 }
 END_TEST
 
+/* Two kernels, each up to the end of the address space: one is moved to where there is room, which is not above all
+ * images. */
+START_TEST(kernels_overlap) {
+    static const struct made_image kernels[][3] = {
+        {{"/app/main", 0x100000, 0x10000, USP_IMAGE_MAIN, "build-of-main"},
+         {"[kernel.kallsyms]", 0xffffffff81000000, 0x7effffff, USP_IMAGE_KERNEL, "one"},
+         {NULL, 0, 0, 0, NULL}},
+        {{"/app/main", 0x100000, 0x10000, USP_IMAGE_MAIN, "build-of-main"},
+         {"[kernel.kallsyms]", 0xffffffff81000000, 0x7effffff, USP_IMAGE_KERNEL, "other"},
+         {NULL, 0, 0, 0, NULL}}};
+    static const usp_addr pcs[] = {0xffffffff81000020, 0x100010};
+    struct usp_profile *profile = profile_with(0, 1 << 20);
+    struct usp_images *list;
+    struct usp_frame frames[2];
+    struct usp_stack stack = make_stack(frames, pcs, 2);
+    for (unsigned i = 0; i < 2; i++) {
+        struct usp_images *images = make_images(kernels[i], USP_ARCH_ARM64);
+        ck_assert_int_eq(add_at(profile, 7, &stack, images, 1 + i), USP_OK);
+        usp_images_free(images);
+    }
+    ck_assert_int_eq(usp_images_create_profile(profile, &list), USP_OK);
+    ck_assert_uint_eq(usp_images_count(list), 3);
+    const struct usp_image *moved = usp_images_get(list, 1);
+    ck_assert_uint_ge(moved->load_address, 0x110000);
+    ck_assert_uint_le(moved->end, 0xffffffff81000000);
+    ck_assert_uint_eq(see_all(profile, moved->load_address + 0x20, 0).entries, 1);
+    ck_assert_uint_eq(see_all(profile, pcs[0], 0).entries, 1);
+    usp_images_free(list);
+    usp_profile_free(profile);
+}
+END_TEST
+
 /* An image ends with a call that does not return, so the return address lies in the next image. The frame would be
  * attributed to that one. */
 START_TEST(call_at_the_end_of_an_image) {
@@ -702,8 +734,9 @@ END_TEST
 
 int main(void) {
     TCase *all = tcase_create("all"), *bounds = tcase_create("bounds"), *failures = tcase_create("failures");
-    add_tests(all, equal_stacks_are_one, kinds_and_marks_differ, libraries_move, call_at_the_end_of_an_image,
-              async_callers, the_same_stack_again, thread_ids_come_back, heaviest_stack, arguments);
+    add_tests(all, equal_stacks_are_one, kinds_and_marks_differ, libraries_move, kernels_overlap,
+              call_at_the_end_of_an_image, async_callers, the_same_stack_again, thread_ids_come_back, heaviest_stack,
+              arguments);
     add_loop_tests(bounds, 0, 3, rolling_profile_holds_the_newest);
     add_loop_tests(bounds, 0, 3, stack_larger_than_the_profile, totals_outlive_the_time_line);
     add_tests(bounds, growing_profile_refuses_at_its_bound, samples_that_are_several);
