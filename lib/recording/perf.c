@@ -182,12 +182,15 @@ static bool begins_with(const char *name, size_t length, const char *prefix) {
     return length >= n && memcmp(name, prefix, n) == 0;
 }
 
-/* Returns whether a map's name is that of a file or of the vdso. The others are names of the kernel and of .NET for
- * memory without a file, where a process has its generated code. */
+static bool is_vdso(const char *name, size_t length) {
+    static const char vdso[] = "[vdso]";
+    return length == sizeof vdso - 1 && memcmp(name, vdso, length) == 0;
+}
+
+/* Returns whether a map's name is that of a file. The others are names of the kernel and of .NET for memory without a
+ * file, where a process has its generated code. */
 static bool is_file(const char *name, size_t length) {
     static const char *const others[] = {"//", "/dev/zero", "/SYSV", "/anon_hugepage", "/memfd:doublemapper"};
-    static const char vdso[] = "[vdso]";
-    if (length == sizeof vdso - 1 && memcmp(name, vdso, length) == 0) return true;
     if (length < 2 || name[0] != '/') return false;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (begins_with(name, length, others[i])) return false;
@@ -195,11 +198,18 @@ static bool is_file(const char *name, size_t length) {
     return true;
 }
 
+/* Where the addresses of kernels of 64 bits begin. */
+#define UPPER_HALF (UINT64_C(1) << 63)
+
 /* Adds a map of the kernel: its name is that of a module, or [kernel.kallsyms] and the symbol at its start. */
 static int map_kernel(struct reader *r, struct uspi_perf_mapping *map, const char *name, size_t length,
                       const struct uspi_build_id *id) {
     const char *bracket = length > 0 && name[0] == '[' ? memchr(name, ']', length) : NULL;
     if (bracket != NULL) length = (size_t)(bracket + 1 - name);
+    /* perf of Linux 3.8 gives a relocated kernel a beginning without its upper half, so that the map holds processes'
+     * addresses, too. The offset is the address of the kernel's first symbol. */
+    if (map->low < UPPER_HALF && map->high > UPPER_HALF)
+        map->low = map->offset > UPPER_HALF && map->offset < map->high ? map->offset : UPPER_HALF;
     map->offset = 0;
     map->file = uspi_perf_files_know(&r->spaces.files, name, length, id);
     return map->file != USPI_NONE ? uspi_perf_spaces_map(&r->spaces, USPI_PERF_KERNEL, map) : USP_ERROR_NO_MEMORY;
@@ -231,7 +241,9 @@ static int take_map(struct reader *r, const struct uspi_perf_record *record) {
     map.high = size <= UINT64_MAX - map.low ? map.low + size : UINT64_MAX;
     if ((record->misc & USPI_PERF_MODE) == USPI_PERF_MODE_KERNEL) return map_kernel(r, &map, name, length, &id);
     if ((record->misc & USPI_PERF_MODE) != USPI_PERF_MODE_USER) return USP_OK;
-    if (has_code && is_file(name, length)) {
+    /* Old kernels (3.8) write the vdso's address for its offset. */
+    if (is_vdso(name, length)) map.offset = 0;
+    if (has_code && (is_vdso(name, length) || is_file(name, length))) {
         map.file = uspi_perf_files_know(&r->spaces.files, name, length, &id);
         if (map.file == USPI_NONE) return USP_ERROR_NO_MEMORY;
     }

@@ -119,7 +119,7 @@ static bool add_map(struct uspi_perf_image_builder *builder, const struct uspi_p
         return true;
     }
     if (!uspi_room_for(&builder->all, &builder->capacity, builder->count, 1, sizeof *builder->all)) return false;
-    builder->all[builder->count++] = (struct uspi_perf_image){image, map->file};
+    builder->all[builder->count++] = (struct uspi_perf_image){image, map->file, has_file};
     return !has_file || add_segments(builder->memory, file, image.slide);
 }
 
@@ -128,6 +128,18 @@ bool uspi_perf_images_add(struct uspi_perf_image_builder *builder, const struct 
     bool is_done = true;
     for (size_t i = 0; i < count && is_done; i++) is_done = add_map(builder, &maps[i], is_kernel);
     return is_done;
+}
+
+/* Cuts the part before the code of images without a file, whose beginning is computed from the map's offset, where
+ * other images are: a package or a cache of compiled code is mapped in parts, between which libraries lie. */
+static void cut_beginnings(struct uspi_perf_image_builder *builder) {
+    usp_addr end = 0;
+    for (size_t i = 0; i < builder->count; i++) {
+        struct usp_image *image = &builder->all[i].image;
+        const usp_addr low = end < image->text_low ? end : image->text_low;
+        if (!builder->all[i].has_file && image->load_address < low) image->load_address = low;
+        if (image->end > end) end = image->end;
+    }
 }
 
 static int by_address(const void *a, const void *b) {
@@ -159,6 +171,7 @@ bool uspi_perf_images_seal(struct uspi_perf_image_builder *builder, struct usp_i
     struct uspi_image_list list = {.count = 0};
     int status = USP_OK;
     *images = NULL;
+    cut_beginnings(builder);
     if (builder->count > 1) qsort(builder->all, builder->count, sizeof *builder->all, by_address);
     size_t last = SIZE_MAX;
     for (size_t i = 0; i < builder->count; i++) {

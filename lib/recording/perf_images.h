@@ -9,6 +9,7 @@
 struct uspi_perf_image {
     struct usp_image image; /* its path is the file's */
     uint32_t file;
+    bool has_file;
 };
 
 /* Begin with the pointers and the processor set, and the rest zero. */

@@ -948,6 +948,38 @@ END_TEST
 
 /* ---- parts of chains ---- */
 
+/* Maps whose beginning or offset would make an image of more than the map, so that it hid other files' images: perf
+ * 3.8's map of a relocated kernel, the vdso of old kernels, and a library inside a package. */
+START_TEST(test_maps_hide_no_images) {
+    static const uint64_t kernel_start = 0xffffffff96600198, vdso_start = 0x7fff36362000;
+    static const struct mapping maps[] = {
+        {.pid = UINT32_MAX,
+         .misc = MISC_KERNEL,
+         .low = 0x15600000,
+         .size = 0xffffffffaa9fffff,
+         .offset = kernel_start,
+         .path = "[kernel.kallsyms]_stext"},
+        {.pid = 7, .low = 0x7f0000000000, .size = 0x10000, .path = "/no/such/lib.so"},
+        {.pid = 7, .low = 0x7f0000100000, .size = 0x10000, .offset = 0x2000000, .path = "/no/such/base.apk"},
+        {.pid = 7, .low = vdso_start, .size = 0x1000, .offset = vdso_start, .path = "[vdso]"}};
+    static const uint64_t chain[] = {CHAIN_KERNEL,   kernel_start + 16, CHAIN_USER,
+                                     0x7f0000000100, 0x7f0000100100,    vdso_start + 16};
+    static const char *const images[] = {"[kernel.kallsyms]", "/no/such/lib.so", "/no/such/base.apk", "[vdso]"};
+    struct perf_file file = plain_file();
+    for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) put_mmap2(&file.records, &maps[i]);
+    put_chain(&file.records, MISC_KERNEL, 7, 7, 5 * NS, chain, 6);
+    struct builder bytes = make_file(&file);
+    struct reading r = read_whole(&bytes);
+    ck_assert_uint_eq(r.count, 1);
+    ck_assert_uint_eq(r.seen[0].count, 4);
+    for (size_t i = 0; i < 4; i++) ck_assert_str_eq(r.seen[0].image[i], images[i]);
+    /* The kernel's functions count from its first symbol. */
+    ck_assert_uint_eq(r.seen[0].load[0], kernel_start);
+    ck_assert_uint_eq(r.seen[0].load[3], vdso_start);
+    free(r.seen);
+}
+END_TEST
+
 /* No frame is at address 0, which kernels write at the end of a chain of frame records, and for a process without
  * registers. */
 START_TEST(test_zeros_in_chains) {
@@ -1414,7 +1446,7 @@ END_TEST
 int main(void) {
     TCase *layouts = tcase_create("layouts");
     add_tests(layouts, test_chains, test_pipe, test_other_records, test_long_event_name, test_skips,
-              test_zeros_in_chains, test_recorded_calls);
+              test_zeros_in_chains, test_recorded_calls, test_maps_hide_no_images);
     add_loop_tests(layouts, 0, 11, test_attribute_sizes);
     add_loop_tests(layouts, 0, 2, test_several_events);
     add_loop_tests(layouts, 0, 2, test_group);
