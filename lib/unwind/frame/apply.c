@@ -114,7 +114,9 @@ bool uspi_is_other_stack(const struct uspi_walk *walk, const struct uspi_frame_s
                          const struct uspi_rule *rule, usp_addr cfa) {
     const struct uspi_backend *b = walk->backend;
     uint64_t word;
-    const bool is_from_sp = rule->cfa.kind == USPI_REGISTER && rule->cfa.base == b->sp;
+    /* A rule that states where the caller's sp is saved may compute the CFA on this stack. */
+    const bool is_from_sp =
+        rule->cfa.kind == USPI_REGISTER && rule->cfa.base == b->sp && uspi_rule_of(rule, b->sp).kind == USPI_SAME;
     const bool is_walked = cfa >= walk->stacks.entered && cfa <= frame->low;
     return !is_from_sp && !is_walked && (cfa & (b->word - 1u)) == 0 && cfa >= b->slot &&
            uspi_read_slot(walk, cfa - b->slot, &word);

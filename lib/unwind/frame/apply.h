@@ -32,8 +32,8 @@ bool uspi_is_plausible_cfa(const struct uspi_walk *walk, const struct uspi_frame
                            const struct uspi_rule *rule, usp_addr cfa);
 
 /* Returns whether a CFA that is not plausible can be on another stack: its rule computes it from another register than
- * the stack pointer, or from memory, it is aligned and readable, and not between the frame and the first one on its
- * stack. */
+ * the stack pointer, or from memory, or the rule states where the caller's stack pointer is saved. It is aligned
+ * and readable, and not between the frame and the first one on its stack. */
 bool uspi_is_other_stack(const struct uspi_walk *walk, const struct uspi_frame_state *frame,
                          const struct uspi_rule *rule, usp_addr cfa);
 
