@@ -1084,14 +1084,15 @@ END_TEST
 START_TEST(recording) {
     static const char text[] =
         "<?xml version=\"1.0\"?>\n<trace-query-result><node><schema name=\"time-profile\"/>\n"
-        "<row><thread id=\"1\" fmt=\"Main\"><tid id=\"2\">7178</tid></thread><backtrace id=\"3\"><process ref=\"9\"/>"
+        "<row><thread id=\"1\" fmt=\"Main &#60;1&#x3E;\"><tid id=\"2\">7178</tid></thread><backtrace id=\"3\"><process "
+        "ref=\"9\"/>"
         "<text-addresses id=\"4\" fmt=\"frag 1\">4294967552 4294967809</text-addresses><text-addresses id=\"5\">"
         "4294968065 0</text-addresses></backtrace></row>\n"
         "<row><thread ref=\"1\"/><backtrace id=\"6\"><text-addresses id=\"7\">4294968320</text-addresses>"
         "<text-addresses ref=\"5\"/></backtrace></row>\n<row><thread ref=\"1\"/><backtrace ref=\"6\"/></row>\n"
         "</node></trace-query-result>";
     check_report(text,
-                 "Thread 7178 name:  Main\n"
+                 "Thread 7178 name:  Main <1>\n"
                  "Thread 7178:\n"
                  "Heaviest stack:\n"
                  "  3    ??? [0x100000300]\n"

@@ -2,6 +2,8 @@
 /* Reads lines that are quoted. See quoted.h. */
 #include "lib/report/read/quoted.h"
 
+#include "lib/report/read/xml.h"
+
 /* What stands between lines that were joined, but for "<br>" with its variants. */
 #define WRITTEN_END "\\n"
 
@@ -53,40 +55,15 @@ bool uspi_is_quoted_list(struct uspi_span line) {
 
 /* ---- marks, entities, tags ---- */
 
-/* Entities of HTML with a name, and other texts for which a character stands. */
-static const struct {
-    struct uspi_span text;
-    char character;
-} named[] = {
-    {USPI_SPAN_INIT("&lt;"), '<'},     {USPI_SPAN_INIT("&gt;"), '>'},    {USPI_SPAN_INIT("&amp;"), '&'},
-    {USPI_SPAN_INIT("&quot;"), '"'},   {USPI_SPAN_INIT("&apos;"), '\''}, {USPI_SPAN_INIT("&nbsp;"), ' '},
-    {USPI_SPAN_INIT("\xc2\xa0"), ' '}, {USPI_SPAN_INIT("\\t"), ' '},
-};
-
-/* Reads an entity with the number of an ASCII character, "&#39;" or "&#x27;", or of a blank that does not break. Returns
- * its length; 0 if there is none. */
-static size_t length_of_number(struct uspi_span line, size_t at, char *character) {
-    size_t end = at;
-    uint64_t number = 0;
-    if (!uspi_skip(line, &end, USPI_SPAN("&#"))) return 0;
-    const bool is_hex = uspi_skip(line, &end, USPI_SPAN("x")) || uspi_skip(line, &end, USPI_SPAN("X"));
-    for (int digit; end < line.length && (digit = uspi_hex_digit(line.bytes[end])) >= 0; end++) {
-        if ((!is_hex && digit > 9) || number > 0xff) return 0;
-        number = number * (is_hex ? 16 : 10) + (unsigned)digit;
-    }
-    *character = number == 0xa0 ? ' ' : (char)number;
-    return (*character >= ' ' && *character <= '~') && uspi_skip(line, &end, USPI_SPAN(";")) ? end - at : 0;
-}
-
 /* Returns the length of an entity, or of another text for which a character stands, at `at`; 0 if there is none. */
-static size_t length_of_entity(struct uspi_span line, size_t at, char *character) {
-    const char c = line.bytes[at];
-    if (c != '&' && c != '\xc2' && c != '\\') return 0;
-    for (size_t i = 0; i < sizeof named / sizeof *named; i++) {
-        *character = named[i].character;
-        if (uspi_span_has_at(line, at, named[i].text)) return named[i].text.length;
+static size_t length_of_stand_in(struct uspi_span line, size_t at, char *character) {
+    *character = ' ';
+    switch (line.bytes[at]) {
+    case '&': return uspi_xml_entity(line, at, character);
+    case '\xc2': return uspi_span_has_at(line, at, USPI_SPAN("\xc2\xa0")) ? 2 : 0;
+    case '\\': return uspi_span_has_at(line, at, USPI_SPAN("\\t")) ? 2 : 0;
+    default: return 0;
     }
-    return length_of_number(line, at, character);
 }
 
 /* Names of tags that occur around lines of text. */
@@ -166,7 +143,7 @@ static size_t replace_all(char *bytes, struct uspi_span line, bool keeps_places)
     for (size_t at = 0; at < line.length;) {
         char character;
         const size_t tag = line.bytes[at] == '<' ? length_of_tag(line, at) : 0;
-        const size_t entity = tag == 0 ? length_of_entity(line, at, &character) : 0;
+        const size_t entity = tag == 0 ? length_of_stand_in(line, at, &character) : 0;
         const size_t length = tag > 0 ? tag : entity, place = keeps_places ? length : 1;
         if (length == 0) {
             bytes[to++] = bytes[at++];

@@ -118,29 +118,47 @@ bool uspi_xml_number(const struct uspi_xml_token *tag, struct uspi_span key, uin
 
 /* ---- text ---- */
 
-static const struct {
-    struct uspi_span entity;
-    char character;
-} entities[] = {
-    {USPI_SPAN_INIT("&amp;"), '&'},  {USPI_SPAN_INIT("&lt;"), '<'},    {USPI_SPAN_INIT("&gt;"), '>'},
-    {USPI_SPAN_INIT("&quot;"), '"'}, {USPI_SPAN_INIT("&apos;"), '\''}, {USPI_SPAN_INIT("&#39;"), '\''},
-};
+/* Reads an entity with the number of an ASCII character, "&#39;" or "&#x27;", or of a blank that does not break. Returns
+ * its length; 0 if there is none. */
+static size_t length_of_number(struct uspi_span text, size_t at, char *character) {
+    size_t end = at;
+    uint64_t number = 0;
+    if (!uspi_skip(text, &end, USPI_SPAN("&#"))) return 0;
+    const bool is_hex = uspi_skip(text, &end, USPI_SPAN("x")) || uspi_skip(text, &end, USPI_SPAN("X"));
+    for (int digit; end < text.length && (digit = uspi_hex_digit(text.bytes[end])) >= 0; end++) {
+        if ((!is_hex && digit > 9) || number > 0xff) return 0;
+        number = number * (is_hex ? 16 : 10) + (unsigned)digit;
+    }
+    if (number == 0xa0) number = ' ';
+    *character = (char)number;
+    return number >= ' ' && number <= '~' && uspi_skip(text, &end, USPI_SPAN(";")) ? end - at : 0;
+}
+
+size_t uspi_xml_entity(struct uspi_span text, size_t at, char *character) {
+    static const struct {
+        struct uspi_span entity;
+        char character;
+    } named[] = {
+        {USPI_SPAN_INIT("&lt;"), '<'},   {USPI_SPAN_INIT("&gt;"), '>'},    {USPI_SPAN_INIT("&amp;"), '&'},
+        {USPI_SPAN_INIT("&quot;"), '"'}, {USPI_SPAN_INIT("&apos;"), '\''}, {USPI_SPAN_INIT("&nbsp;"), ' '},
+    };
+    if (text.bytes[at] != '&') return 0;
+    for (size_t i = 0; i < sizeof named / sizeof *named; i++) {
+        *character = named[i].character;
+        if (uspi_span_has_at(text, at, named[i].entity)) return named[i].entity.length;
+    }
+    return length_of_number(text, at, character);
+}
 
 bool uspi_xml_decode(struct uspi_span *text, struct uspi_gathered *decoded) {
     if (uspi_span_find(*text, 0, USPI_SPAN("&")) == text->length) return true;
     decoded->size = 0;
     if (!uspi_gathered_reserve(decoded, text->length)) return false;
     for (size_t at = 0; at < text->length;) {
-        char c = text->bytes[at];
-        size_t length = 1;
-        for (size_t i = 0; c == '&' && i < sizeof entities / sizeof *entities; i++) {
-            if (!uspi_span_has_at(*text, at, entities[i].entity)) continue;
-            c = entities[i].character;
-            length = entities[i].entity.length;
-            break;
-        }
-        decoded->bytes[decoded->size++] = c;
-        at += length;
+        char character;
+        const size_t length = uspi_xml_entity(*text, at, &character);
+        decoded->bytes[decoded->size++] = length > 0 ? character : text->bytes[at];
+        at += length > 0 ? length : 1;
     }
     *text = uspi_gathered_span(decoded);
     return true;

@@ -33,7 +33,11 @@ bool uspi_xml_attribute(const struct uspi_xml_token *tag, struct uspi_span key, 
 /* Reads an attribute's value as a decimal number, or as one with 0x. Returns false if there is none. */
 bool uspi_xml_number(const struct uspi_xml_token *tag, struct uspi_span key, uint64_t *value);
 
-/* Replaces the five entities of XML. The result is in `decoded`, or the text itself if it has none. Returns false when
+/* Returns the length of an entity at `at`, for which *character stands: one of XML's five, HTML's &nbsp;, or the number of
+ * an ASCII character or of a blank that does not break. 0: there is none. */
+size_t uspi_xml_entity(struct uspi_span text, size_t at, char *character);
+
+/* Replaces entities by the characters that they stand for. The result is in `decoded`, or the text itself if it has none. Returns false when
  * memory is exhausted. */
 bool uspi_xml_decode(struct uspi_span *text, struct uspi_gathered *decoded);
 
