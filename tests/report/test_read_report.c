@@ -814,6 +814,19 @@ START_TEST(diagnostic_report) {
 END_TEST
 
 static const struct shown json_reports[] = {
+    /* React Native: frames of JavaScript between native ones. Those of other objects are not frames. */
+    {"{\"exception\":{\"values\":[{\"type\":\"E\",\"stacktrace\":{\"frames\":[{\"instruction_addr\":\"0x100000110\"},"
+     "{\"function\":\"render\",\"filename\":\"app:///main.jsbundle\",\"lineno\":12,\"colno\":5},"
+     "{\"function\":\"\"},{\"instruction_addr\":\"0x100000100\"}]}}]},\"calls\":{\"frames\":[{\"function\":\"no\"}]},"
+     "\"debug_meta\":{\"images\":[{\"type\":\"macho\",\"debug_id\":\"" UUID_A
+     "\",\"image_addr\":\"0x100000000\",\"image_size\":65536,\"code_file\":\"/x/App\"}]}}",
+     {"\n0   " APP "0x0000000100000100 f100 + 4 (a.c:9)\n1   ???                           \t                   render "
+      "(main.jsbundle:12)\n2   " APP "0x0000000100000110 f110 + 4 (a.c:9)\n\n"}},
+    {"{\"events\":[{\"exceptions\":[{\"errorClass\":\"TypeError\",\"stacktrace\":[{\"method\":\"render\",\"file\":"
+     "\"index.bundle\",\"lineNumber\":12,\"columnNumber\":5},{\"frameAddress\":\"0x100000110\",\"machoLoadAddress\":"
+     "\"0x100000000\",\"machoFile\":\"/x/App\",\"machoUUID\":\"" UUID_A "\"}]}]}]}",
+     {"\n0   ???                           \t                   render (index.bundle:12)\n1   " APP
+      "0x0000000100000110 f110 + 4 (a.c:9)\n\n"}},
     /* bugsnag-cocoa: an event has the stack of its error, and its thread among the others. */
     {"{\"events\":[{\"exceptions\":[{\"errorClass\":\"NSRangeException\",\"message\":\"index 2\",\"stacktrace\":[{"
      "\"frameAddress\":\"0x100000100\",\"machoLoadAddress\":\"0x100000000\",\"machoFile\":\"/private/"
@@ -996,6 +1009,13 @@ static const struct shown line_reports[] = {
       "Thread name:  com.app.queue: writer (QOS: UTILITY)\nThread:\n0   libz.dylib ",
       "Thread name:  Thread #3: reader\nThread:\n0   libz.dylib                    \t+0x310             inflate + 8\n1 "
       "  " APP "+0x320             type metadata accessor for App\n"}},
+    /* Unity on Windows: source lines before and after names; code of the just-in-time compiler is in no image. */
+    {"0x00007FF6B83D1AB4 (Unity) (function-name not available)\n"
+     "0x000000001F68CACC (Mono JIT Code) [C:\\App\\Queue.cs:35] App.Queue:Take () \n"
+     "0x00007FFF1E6D4C1E (mono-2.0-bdwgc) mono_runtime_invoke (at C:/mono/object.c:3115)\n",
+     {"0   Unity                         \t0x00007ff6b83d1ab4 ???\n1   ???                           \t"
+      "0x000000001f68cacc App.Queue:Take () (C:\\App\\Queue.cs:35)\n2   mono-2.0-bdwgc                \t"
+      "0x00007fff1e6d4c1e mono_runtime_invoke (object.c:3115)\n"}},
     /* The columns of Apple's reports are wider, and short addresses have zeros before them. */
     {"Thread 0 Crashed:\n0   App  0x00003100 main + 12\n", {"0   " APP "0x0000000000003100 main + 12\n"}},
     /* lldb: functions without a name, the thread's stop reason; its list of images does not state where they end. */

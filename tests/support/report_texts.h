@@ -371,6 +371,27 @@ static const struct text apple_texts[] = {
      "0  libz.dylib                     0x200 libz.dylib:200! + 7\n"
      "10 App                            0x300 App:300 + 7\n",
      NULL, 2, 0},
+    /* Unity on Windows: Tencent/puerts issue 1735, thmsndk/Screeps3D issue 233. */
+    {"unity",
+     "0x0000000100000100 (App) (function-name not available)\n"
+     "  ERROR: SymGetSymFromAddr64, GetLastError: 'x' (Address: 794227CF)\n"
+     "0x0000000100000200 (App) (function-name not available)\n"
+     "0x000000001F68CACC (Mono JIT Code) [C:\\App\\Queue.cs:35] App.Queue:Take () \n"
+     "0x0000000100000300 (App) take (at C:/App/queue.c:3115)\n"
+     "0x0000000100000400 (two words) take\n" IMAGES,
+     "0x0000000100000100 (App) id.App:100 + 7\n"
+     "  ERROR: SymGetSymFromAddr64, GetLastError: 'x' (Address: 794227CF)\n"
+     "0x0000000100000200 (App) id.App:200 + 7\n"
+     "0x000000001F68CACC (Mono JIT Code) [C:\\App\\Queue.cs:35] App.Queue:Take () \n"
+     "0x0000000100000300 (App) take (at C:/App/queue.c:3115)\n"
+     "0x0000000100000400 (two words) take\n" IMAGES,
+     "0x0000000100000100 (App) (function-name not available)\n"
+     "  ERROR: SymGetSymFromAddr64, GetLastError: 'x' (Address: 794227CF)\n"
+     "0x0000000100000200 (App) (function-name not available)\n"
+     "0x000000001F68CACC (Mono JIT Code) [C:\\App\\Queue.cs:35] App.Queue:Take () \n"
+     "0x0000000100000300 (App) take (at C:/App/queue.c:3115)\n"
+     "0x0000000100000400 (two words) take\n" IMAGES,
+     4, 0},
     /* Dart runtime/vm/object.cc; traces in the tests of getsentry/sentry-dart. Return addresses minus 1; the third is a
      * return address. */
     {"dart",

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads stacks of .NET programs on Apple's systems: exceptions of Native AOT without names, and what Mono prints of
- * native code when it crashes.
+/* Reads stacks of .NET programs: exceptions of Native AOT without names, what Mono prints of native code when it
+ * crashes, and what Unity prints then on Windows.
  *
  *      at App!<BaseAddress>+0x4104                   Native AOT: an offset from the load address
  *      at App.Main() + 0x1d
  *   \t0x104e60104 - /private/var/App.app/App : (null)
  *   \t0x104e60104 - mono : main                     the program as it was called, or a path from the current folder
  *   \t0x104e60104 - Unknown
+ *   0x00007FF9DDEA436A (mono-2.0-bdwgc) [c:\build\mini-runtime.c:2620] mono_jit_runtime_invoke
+ *   0x00007FF9DDEA436A (mono-2.0-bdwgc) mono_jit_runtime_invoke (at c:/build/mini-runtime.c:2620)
+ *   0x000000001F68CACC (Mono JIT Code) Queue:Take ()
+ *   0x00007FF6B83D1AB4 (UnityPlayer) (function-name not available)
  *
- * Both write return addresses.
+ * The first two write return addresses alone.
  * Sources: dotnet/runtime, Internal/DeveloperExperience/DeveloperExperience.cs; mono/mini/mini-posix.c
- * (mono_dump_native_crash_info). */
+ * (mono_dump_native_crash_info); Tencent/puerts issue 1735, Shmaug/UnityPlanets issue 1, thmsndk/Screeps3D issue 233. */
 #include "lib/report/read/line.h"
 
 static bool find_aot(struct uspi_span line, size_t from, struct uspi_frame *frame) {
@@ -90,6 +94,41 @@ static bool find_mono(struct uspi_span line, size_t from, struct uspi_frame *fra
     return true;
 }
 
+/* Reads "[FILE:LINE] NAME" or "NAME (at FILE:LINE)". */
+static bool take_unity_name(struct uspi_span text, struct uspi_frame *frame) {
+    const size_t close = uspi_span_find(text, 0, USPI_SPAN("] ")), at = uspi_span_find_last(text, USPI_SPAN(" (at "));
+    if (uspi_span_begins(text, USPI_SPAN("[")) && uspi_take_file_line(uspi_span_part(text, 1, close), frame)) {
+        text = uspi_span_trim_left(uspi_span_after(text, close + 2));
+    } else if (uspi_span_ends(text, USPI_SPAN(")")) && at < text.length &&
+               uspi_take_file_line(uspi_span_part(text, at + 5, text.length - 1), frame)) {
+        text.length = at;
+    }
+    frame->name = frame->replaced = text;
+    return text.length > 0;
+}
+
+static bool find_unity(struct uspi_span line, size_t from, struct uspi_frame *frame) {
+    const struct uspi_span text = uspi_span_trim_right(line);
+    size_t at = 0;
+    uspi_skip_blanks(text, &at);
+    if (from > 0 || !uspi_scan_hex(text, &at, &frame->address) || !uspi_skip(text, &at, USPI_SPAN(" ("))) return false;
+    const size_t close = uspi_span_find(text, at, USPI_SPAN(") "));
+    if (close >= text.length) return false;
+    frame->image = uspi_span_part(text, at, close);
+    /* Lines with errors between the frames hide which one is the first. */
+    frame->flags = USPI_FRAME_ADDRESS | USPI_FRAME_RETURN;
+    if (uspi_span_is(frame->image, USPI_SPAN("Mono JIT Code"))) {
+        frame->image = USPI_SPAN("");
+    } else if (uspi_span_has(frame->image, USPI_SPAN(" ")) || uspi_span_begins(frame->image, USPI_SPAN("0x"))) {
+        return false;
+    }
+    if (!take_unity_name(uspi_span_after(text, close + 2), frame)) return false;
+    if (uspi_span_is(frame->name, USPI_SPAN("(function-name not available)"))) return true;
+    frame->flags |= USPI_FRAME_NAMED;
+    if (uspi_take_symbol(frame->name, frame, &frame->name_offset)) frame->flags |= USPI_FRAME_NAME_OFFSET;
+    return true;
+}
+
 static void put_mono(struct uspi_text *out, const struct uspi_frame *frame, const struct usp_answer *answer,
                      uint32_t which) {
     if (frame->replaced.length == 0) uspi_put_string(out, " ");
@@ -129,4 +168,11 @@ const struct uspi_line_shape uspi_mono_lines = {
     .frame_begins = USPI_BEGINS_0X,
     .frame = find_mono,
     .put = put_mono,
+};
+
+const struct uspi_line_shape uspi_unity_lines = {
+    .name = "unity",
+    .frame_bytes = USPI_HAS_X | USPI_HAS_PAREN,
+    .frame_begins = USPI_BEGINS_0X,
+    .frame = find_unity,
 };

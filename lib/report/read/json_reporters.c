@@ -133,6 +133,16 @@ static bool find_sentry_frame(const struct uspi_json_object *object, struct uspi
     return true;
 }
 
+/* A frame of a script language between native ones: React Native's or Unity's. */
+static bool find_sentry_script(const struct uspi_json_object *object, struct uspi_json_frame *frame) {
+    if (object->holder == USPI_JSON_NONE || (object->has & USPI_SLOT_BIT(USPI_SLOT_INSTRUCTION_ADDR)) != 0)
+        return false;
+    if (!uspi_span_is(uspi_json_key(object->document, object->holder), USPI_SPAN("stacktrace"))) return false;
+    frame->anchor = object->slots[USPI_SLOT_FUNCTION];
+    uspi_take_json_name(object, USPI_SLOT_FUNCTION, USPI_SLOT_SYMBOL_ADDR, frame);
+    return (frame->frame.flags & USPI_FRAME_NAMED) != 0;
+}
+
 static bool find_sentry_image(const struct uspi_json_object *object, struct uspi_read_image *image) {
     uint64_t base, size;
     static const struct uspi_span ids[] = {USPI_SPAN_INIT("debug_id"), USPI_SPAN_INIT("uuid"),
@@ -176,6 +186,18 @@ const struct uspi_json_shape uspi_sentry_json = {
     .images_key = USPI_SPAN_INIT("images"),
     .images_above = 2,
     .image = find_sentry_image,
+};
+
+const struct uspi_json_shape uspi_sentry_script_json = {
+    .name = "sentry",
+    .list_keys = {USPI_SPAN_INIT("frames"), USPI_SPAN_INIT("frames")},
+    .needs = USPI_SLOT_BIT(USPI_SLOT_FUNCTION),
+    .frame = find_sentry_script,
+    .name_key = USPI_SPAN_INIT("function"),
+    .offset_key = USPI_SPAN_INIT("symbol_addr"),
+    .offset_is_start = true,
+    .file_key = USPI_SPAN_INIT("filename"),
+    .line_key = USPI_SPAN_INIT("lineno"),
 };
 
 /* ---- Swift ---- */
@@ -235,7 +257,13 @@ const struct uspi_json_shape uspi_swift_json = {
 static bool find_bugsnag_frame(const struct uspi_json_object *object, struct uspi_json_frame *frame) {
     uint64_t load;
     frame->anchor = uspi_json_member(object->document, object->node, USPI_SPAN("frameAddress"));
-    if (frame->anchor == USPI_JSON_NONE) return false;
+    if (frame->anchor == USPI_JSON_NONE) {
+        /* A frame of JavaScript between native ones (bugsnag-js, React Native). */
+        frame->anchor = uspi_json_member(object->document, object->node, USPI_SPAN("lineNumber"));
+        if (frame->anchor == USPI_JSON_NONE) return false;
+        uspi_take_json_members(object, frame);
+        return (frame->frame.flags & USPI_FRAME_NAMED) != 0;
+    }
     if (!uspi_json_uint(object->document, frame->anchor, &frame->frame.address, &frame->is_hex)) return false;
     frame->frame.flags = USPI_FRAME_ADDRESS;
     if (uspi_member_uint(object, USPI_SPAN("machoLoadAddress"), &load) && load != 0 && load <= frame->frame.address) {

@@ -12,7 +12,7 @@ extern const struct uspi_line_shape uspi_address_list, uspi_android_lines, uspi_
     uspi_kernel_stacks, uspi_lldb_lines, uspi_maps_lines, uspi_markup_lines, uspi_minidump_lines, uspi_mono_lines,
     uspi_panic_extensions, uspi_panic_lines, uspi_perf_lines, uspi_plain_lines, uspi_portable_lines,
     uspi_portable_named, uspi_rust_lines, uspi_sample_lines, uspi_sample_top_lines, uspi_sanitizer_lines,
-    uspi_sanitizer_summary, uspi_spindump_lines, uspi_spindump_unknown, uspi_swift_lines;
+    uspi_sanitizer_summary, uspi_spindump_lines, uspi_spindump_unknown, uspi_swift_lines, uspi_unity_lines;
 
 /* The formats of JSON, in the order in which they are tried. This is the only list of them. */
 #define USPI_JSON_SHAPES(X)                                                                                            \
@@ -20,6 +20,7 @@ extern const struct uspi_line_shape uspi_address_list, uspi_android_lines, uspi_
     X(ips)                                                                                                             \
     X(kscrash)                                                                                                         \
     X(sentry)                                                                                                          \
+    X(sentry_script)                                                                                                   \
     X(swift)                                                                                                           \
     X(record)                                                                                                          \
     X(stackshot)                                                                                                       \
