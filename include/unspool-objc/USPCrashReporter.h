@@ -95,9 +95,9 @@ USP_CLASS
 /* Adds a breadcrumb: what the program does now (usp_crash_note). Returns NO when the reporter has not been started. */
 + (BOOL)note:(NSString *)text;
 
-/* Tells how the last run ended that used the directory. `version`: this program's version, by which an update is
- * recognised; nil: not known. The verdict is USP_CRASH_NO_RUN when the directory knows of no earlier run. nil: the
- * directory cannot be read. */
+/* Tells how the last run of this program ended that used the directory. `version`: this program's version, by which an
+ * update is recognised; nil: not known. The verdict is USP_CRASH_NO_RUN when the directory knows of no earlier run. nil:
+ * the directory cannot be read. */
 + (USPCrashRun *USP_NULLABLE)lastRunInDirectory:(NSString *)directory
                                         version:(NSString *USP_NULLABLE)version
                                           error:(NSError *USP_NULLABLE *USP_NULLABLE)error;

@@ -17,8 +17,8 @@ struct usp_crash_options {
     uint32_t size;        /* size of this struct in bytes; set by usp_crash_options_init */
     uint32_t max_reports; /* reports kept in the directory. Default 20 */
     uint64_t max_bytes;   /* bytes of all reports together. Default 10,000,000 */
-    /* The folder of the reports, which belongs to this program alone. The last folder of the path is created. A
-     * relative path begins at the working folder of the call. */
+    /* The folder of the reports. Several processes and programs may use it at once (doc/crash.md). The last folder of the
+     * path is created. A relative path begins at the working folder of the call. */
     const char *directory;
     const char *version;  /* the program's version, to recognise an update; NULL: not known. Default NULL */
     uint32_t max_threads; /* other threads that are recorded. Default 1024 */
@@ -101,7 +101,7 @@ USP_API int usp_crash_set_exception(const char *kind, const char *text, const us
 
 /* How a run ended. Only the first three are certain; the others are guesses by the evidence that there is. */
 enum usp_crash_verdict {
-    USP_CRASH_NO_RUN = 0,        /* the directory knows of no earlier run */
+    USP_CRASH_NO_RUN = 0,        /* the directory knows of no earlier run of this program that has ended */
     USP_CRASH_ENDED = 1,         /* it ended by exit or return from main, or called usp_crash_uninstall */
     USP_CRASH_CRASHED = 2,       /* there is a report, possibly a torn one, or one of a crash after exit */
     USP_CRASH_UPDATED = 3,       /* the program's version has changed since: an update probably ended it */
@@ -122,7 +122,8 @@ struct usp_crash_run {
     uint64_t reserved[4];
 };
 
-/* Tells how the last run ended that used the directory and has ended. Call it before or after usp_crash_install.
+/* Tells how the last run of this program ended that used the directory: of all that have ended, the one that began last.
+ * Runs of the same program are those whose executable has the same file name. Call it before or after usp_crash_install.
  * `version`: this program's version, NULL: not known. Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY,
  * USP_ERROR_PERMISSION, USP_ERROR_SYSTEM. Not async-signal-safe: it reads files and allocates. */
 USP_API int usp_crash_last_run(const char *directory, const char *version, struct usp_crash_run *run);

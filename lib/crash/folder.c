@@ -6,7 +6,11 @@
  *     RUN-N.raw      a report; RUN-N.sent.raw: one that was sent
  *
  * All are small, and every part is checked: a damaged file never keeps a program from starting. Links, and files of users
- * other than the caller, the directory's owner and root, are not read. */
+ * other than the caller, the directory's owner and root, are not read.
+ *
+ * Several processes may use a directory. Each has its own files, and changes those of others only while it has the
+ * directory locked. A crash takes no lock: it only renames its own report. A run is the business of its program alone:
+ * only a process of the same program says how it ended and removes its file. */
 #include "lib/crash/kit.h"
 
 #include "lib/base/array.h"
@@ -31,8 +35,9 @@ int uspi_crash_write_run(const char *directory, const struct uspi_crash_run_file
     if (!join(path, directory, run->name, ".run")) return USP_ERROR_ARGUMENT;
     int n = snprintf(text, sizeof text,
                      "unspool run 1\npid %" PRId64 "\nstart %" PRIu64 "\nstarted %" PRIu64 "\ncrashes %" PRIu32
-                     "\nboot %s\nversion %s\n",
-                     run->facts.pid, run->facts.start, run->started, run->crashes, run->facts.boot, run->version);
+                     "\nboot %s\nversion %s\nprogram %s\n",
+                     run->facts.pid, run->facts.start, run->started, run->crashes, run->facts.boot, run->version,
+                     run->program);
     size_t used = (size_t)n;
     if (run->facts.has_oom_kills) {
         used += (size_t)snprintf(text + used, sizeof text - used, "oom %" PRIu64 "\n", run->facts.oom_kills);
@@ -84,6 +89,7 @@ static void take_line(struct uspi_crash_run_file *run, const char *line) {
     if (strncmp(line, "ended ", 6) == 0) run->has_ended = true;
     if (strncmp(line, "boot ", 5) == 0) snprintf(run->facts.boot, sizeof run->facts.boot, "%s", value);
     if (strncmp(line, "version ", 8) == 0) snprintf(run->version, sizeof run->version, "%s", value);
+    if (strncmp(line, "program ", 8) == 0) snprintf(run->program, sizeof run->program, "%s", value);
     if (strncmp(line, "report ", 7) == 0) {
         run->has_report = true;
         snprintf(run->report, sizeof run->report, "%s", value);
@@ -198,20 +204,32 @@ static void remove_entry(const char *directory, const struct entry *entry) {
 /* Offset of the time in the record of a report's process. */
 #define TIME_AT 48u
 
+/* Finds a report by its name: whether it is sent. Returns false if there is none. */
+static bool find_kind(const char *directory, const char *name, enum kind *kind) {
+    uint8_t begin[1];
+    for (*kind = KIND_REPORT; *kind <= KIND_SENT; (*kind)++) {
+        if (read_file(directory, name, endings[*kind], begin, 1, NULL) >= 0) return true;
+    }
+    return false;
+}
+
 /* Takes a report that a process was writing when it was killed: whatever is whole of it can be read. Where the folder
  * cannot be changed, it stays as it is. Returns whether there is one. */
 static bool rescue(const char *directory, struct entry *entry) {
     char from[USPI_CRASH_PATH + USPI_CRASH_NAME], to[USPI_CRASH_PATH + USPI_CRASH_NAME];
     uint8_t begin[USPI_RAW_HEADER_SIZE];
+    enum kind kind;
     const long n = read_file(directory, entry->name, ".open", begin, sizeof begin, NULL);
     const bool is_begun = n == (long)sizeof begin && memcmp(begin, USPI_RAW_MAGIC, USPI_RAW_MAGIC_SIZE) == 0;
     if (!is_begun) {
         remove_entry(directory, entry);
-    } else if (join(from, directory, entry->name, ".open") && join(to, directory, entry->name, ".raw") &&
-               uspi_os_rename_file(from, to) == USP_OK) {
-        entry->kind = KIND_REPORT;
+    } else if (join(from, directory, entry->name, ".open") && join(to, directory, entry->name, ".raw")) {
+        (void)uspi_os_rename_file(from, to);
     }
-    return is_begun;
+    /* The process may have ended its report itself since the directory was listed. */
+    const bool is_report = find_kind(directory, entry->name, &kind);
+    if (is_report) entry->kind = kind;
+    return is_begun || is_report;
 }
 
 /* Notes in a run's file that it crashed: the report may be deleted later. Other users' files are not its reports. */
@@ -321,11 +339,22 @@ static void begin_damaged(struct uspi_crash_run_file *run, const char *name) {
     if (pid != NULL) run->facts.pid = (int64_t)number_in(pid + 1, 10);
 }
 
+/* Whether a run is of this program. Of a damaged file, and of one that an earlier version of the library has written,
+ * that is not known: then it is. */
+static bool is_of_program(const struct uspi_crash_run_file *run, const char *program) {
+    return run->program[0] == '\0' || program[0] == '\0' || strcmp(run->program, program) == 0;
+}
+
 int uspi_crash_settle(const char *directory, const char *own, uint32_t max_reports, uint64_t max_bytes,
                       struct uspi_crash_run_file *last) {
     struct listing l;
     struct uspi_crash_run_file run;
+    struct uspi_os_run now;
+    char program[USPI_CRASH_PROGRAM];
     bool has_last = false;
+    (void)uspi_os_run_describe(&now);
+    uspi_crash_find_program(&now);
+    uspi_crash_name_program(program, now.program);
     int status = list(directory, &l);
     memset(last, 0, sizeof *last);
     for (size_t i = l.count; i-- > 0 && status == USP_OK;) {
@@ -334,6 +363,7 @@ int uspi_crash_settle(const char *directory, const char *own, uint32_t max_repor
         if (!is_whole) begin_damaged(&run, l.entries[i].name);
         if (is_alive(directory, &run, own, &l, i)) continue;
         settle_run(directory, &run, &l, i);
+        if (!is_of_program(&run, program)) continue;
         if ((is_whole || run.has_report) && !has_last) {
             has_last = true;
             *last = run;
@@ -350,15 +380,16 @@ int uspi_crash_settle(const char *directory, const char *own, uint32_t max_repor
 /* ---- reports ---- */
 
 int usp_crash_list(const char *directory, struct usp_crash_report *reports, size_t capacity, size_t *count) {
-    struct listing l;
+    struct listing l = {.count = 0};
     struct uspi_crash_run_file last;
     uint8_t begin[1];
     if (directory == NULL || count == NULL || (reports == NULL && capacity != 0)) return USP_ERROR_ARGUMENT;
     *count = 0;
     const struct uspi_crash_kit *kit = uspi_os_crash_context();
+    const int lock = uspi_os_lock_old_folder(directory);
     int status = uspi_crash_settle(directory, kit != NULL ? kit->run : "", 0, 0, &last);
-    if (status != USP_OK && status != USP_ERROR_NOT_FOUND) return status;
-    status = list(directory, &l);
+    if (status == USP_OK || status == USP_ERROR_NOT_FOUND) status = list(directory, &l);
+    uspi_os_unlock_folder(lock);
     for (size_t i = l.count; i-- > 0 && status == USP_OK;) {
         const struct entry *entry = &l.entries[i];
         uint64_t size;
@@ -380,14 +411,10 @@ int usp_crash_list(const char *directory, struct usp_crash_report *reports, size
 /* Finds a report's path. The name is one that usp_crash_list gave, so it leads to no other folder. */
 static int find_report(const char *directory, const char *name, char path[USPI_CRASH_PATH + USPI_CRASH_NAME],
                        enum kind *kind) {
-    uint8_t begin[1];
     if (directory == NULL || name == NULL) return USP_ERROR_ARGUMENT;
     if (name[strspn(name, "0123456789abcdefx-")] != '\0' || name[0] == '\0') return USP_ERROR_ARGUMENT;
-    for (*kind = KIND_REPORT; *kind <= KIND_SENT; (*kind)++) {
-        if (read_file(directory, name, endings[*kind], begin, 1, NULL) < 0) continue;
-        return join(path, directory, name, endings[*kind]) ? USP_OK : USP_ERROR_ARGUMENT;
-    }
-    return USP_ERROR_NOT_FOUND;
+    if (!find_kind(directory, name, kind)) return USP_ERROR_NOT_FOUND;
+    return join(path, directory, name, endings[*kind]) ? USP_OK : USP_ERROR_ARGUMENT;
 }
 
 bool uspi_crash_has_report(const char *directory, const char *name) {
@@ -426,6 +453,8 @@ int usp_crash_trim(const char *directory, uint32_t max_reports, uint64_t max_byt
     struct uspi_crash_run_file last;
     const struct uspi_crash_kit *kit = uspi_os_crash_context();
     if (directory == NULL || max_reports == 0 || max_bytes == 0) return USP_ERROR_ARGUMENT;
+    const int lock = uspi_os_lock_old_folder(directory);
     const int status = uspi_crash_settle(directory, kit != NULL ? kit->run : "", max_reports, max_bytes, &last);
+    uspi_os_unlock_folder(lock);
     return status == USP_ERROR_NOT_FOUND ? USP_OK : status;
 }

@@ -22,17 +22,6 @@ static bool are_valid(const struct usp_crash_options *o) {
            o->max_frames >= 16 && o->max_frames <= 65536 && o->timeout > 0 && o->timeout <= 60000000000;
 }
 
-/* Where the system does not say which program this is, its list of images does. */
-static void find_program(struct uspi_crash_kit *kit) {
-    uint32_t ticket;
-    const struct usp_images *images = usp_images_acquire(&ticket);
-    for (size_t i = 0; i < usp_images_count(images); i++) {
-        const struct usp_image *image = usp_images_get(images, i);
-        if ((image->flags & USP_IMAGE_MAIN) != 0) uspi_crash_copy_text(kit->program, sizeof kit->program, image->path);
-    }
-    usp_images_release(ticket);
-}
-
 static struct uspi_crash_kit *make_kit(const struct usp_crash_options *options, const char *directory) {
     const size_t size = sizeof(struct uspi_crash_kit) + options->max_frames * sizeof(struct usp_frame);
     struct uspi_crash_kit *kit = uspi_os_reserve(size);
@@ -47,8 +36,7 @@ static struct uspi_crash_kit *make_kit(const struct usp_crash_options *options, 
     kit->started = uspi_os_wall_clock();
     uspi_crash_find_messages(&kit->messages);
     (void)uspi_os_run_describe(&kit->facts);
-    uspi_crash_copy_text(kit->program, sizeof kit->program, kit->facts.program);
-    if (kit->program[0] == '\0') find_program(kit);
+    uspi_crash_find_program(&kit->facts);
     struct uspi_text text = uspi_text_in(kit->run, sizeof kit->run);
     uspi_put_hex(&text, kit->started, 16);
     uspi_put(&text, "-", 1);
@@ -61,6 +49,7 @@ static void describe_run(const struct uspi_crash_kit *kit, struct uspi_crash_run
     memset(run, 0, sizeof *run);
     uspi_crash_copy_text(run->name, sizeof run->name, kit->run);
     uspi_crash_copy_text(run->version, sizeof run->version, kit->version);
+    uspi_crash_name_program(run->program, kit->facts.program);
     run->facts = kit->facts;
     run->started = kit->started;
     run->crashes = kit->crashes;
@@ -113,14 +102,16 @@ static int begin_run(struct uspi_crash_kit *kit) {
         .timeout = kit->options.timeout,
         .max_threads = kit->options.max_threads,
     };
+    const int lock = uspi_os_lock_old_folder(kit->directory);
     int status = uspi_crash_settle(kit->directory, kit->run, kit->options.max_reports, kit->options.max_bytes, &last);
     if (status == USP_OK && last.has_report) kit->crashes = last.crashes + 1;
-    if (status != USP_OK && status != USP_ERROR_NOT_FOUND) return status;
+    if (status == USP_ERROR_NOT_FOUND) status = USP_OK;
     describe_run(kit, &run);
-    status = uspi_crash_write_run(kit->directory, &run);
-    if (status != USP_OK) return status;
+    if (status == USP_OK) status = uspi_crash_write_run(kit->directory, &run);
     /* On a full disk, the file is tried again at the crash. */
-    if (uspi_crash_make_file(kit) != USP_OK) kit->written = 1;
+    if (status == USP_OK && uspi_crash_make_file(kit) != USP_OK) kit->written = 1;
+    uspi_os_unlock_folder(lock);
+    if (status != USP_OK) return status;
     status = uspi_os_crash_install(&hooks);
     if (status != USP_OK) uspi_crash_remove_run(kit->directory, kit->run);
     return status;

@@ -13,6 +13,7 @@
 
 #define USPI_CRASH_PATH     1024u
 #define USPI_CRASH_NAME     48u
+#define USPI_CRASH_PROGRAM  64u /* of a program's file name in a run's file, which is cut */
 #define USPI_CRASH_VALUES   64u
 #define USPI_CRASH_CRUMBS   64u
 #define USPI_CRASH_FRAMES   512u /* of an exception */
@@ -58,7 +59,7 @@ struct uspi_crash_messages {
 struct uspi_crash_kit {
     size_t size;                      /* of the mapping */
     struct usp_crash_options options; /* `directory` and `version` point to the following copies */
-    char directory[USPI_CRASH_PATH], version[64], program[USPI_OS_PROGRAM_MAX];
+    char directory[USPI_CRASH_PATH], version[64];
     char run[USPI_CRASH_NAME]; /* the name of this run: its files begin with it */
     struct uspi_os_run facts;
     uint64_t started;
@@ -157,7 +158,7 @@ bool uspi_crash_read_info(struct uspi_crash_kit *kit, const struct usp_image *im
 /* A run, as its file says. */
 struct uspi_crash_run_file {
     char name[USPI_CRASH_NAME];
-    char version[64];
+    char version[64], program[USPI_CRASH_PROGRAM];
     struct uspi_os_run facts;
     uint64_t started, ended; /* ended: the clean end, or the crash; 0 unknown */
     bool has_ended;          /* cleanly */
@@ -178,9 +179,16 @@ void uspi_crash_remove_run(const char *directory, const char *name);
 /* Returns whether a report is there. */
 bool uspi_crash_has_report(const char *directory, const char *name);
 
+/* Finds the path of this program in its list of images, if uspi_os_run_describe did not say it (program.c). */
+void uspi_crash_find_program(struct uspi_os_run *run);
+
+/* Makes of a program's path the name by which runs of the same program are recognised (program.c). */
+void uspi_crash_name_program(char name[USPI_CRASH_PROGRAM], const char *path);
+
 /* Settles runs that have ended: publishes torn reports, removes files that are of no use any more, and deletes reports
- * beyond the limits (0: none are deleted). *last becomes the last run that has ended. `own`: the name of this process's
- * run, or "". Returns an enum usp_status; USP_ERROR_NOT_FOUND: there is no such run. */
+ * beyond the limits (0: none are deleted). *last becomes the last run of this program that has ended. `own`: the name of
+ * this process's run, or "". The caller has the directory locked. Returns an enum usp_status; USP_ERROR_NOT_FOUND: there
+ * is no such run. */
 int uspi_crash_settle(const char *directory, const char *own, uint32_t max_reports, uint64_t max_bytes,
                       struct uspi_crash_run_file *last);
 

@@ -49,7 +49,9 @@ int usp_crash_last_run(const char *directory, const char *version, struct usp_cr
     if (directory == NULL || run == NULL) return USP_ERROR_ARGUMENT;
     memset(run, 0, sizeof *run);
     const struct uspi_crash_kit *kit = uspi_os_crash_context();
+    const int lock = uspi_os_lock_old_folder(directory);
     const int status = uspi_crash_settle(directory, kit != NULL ? kit->run : "", 0, 0, &last);
+    uspi_os_unlock_folder(lock);
     if (status == USP_ERROR_NOT_FOUND) return USP_OK;
     if (status != USP_OK) return status;
     run->verdict = judge(&last, version, run);

@@ -102,14 +102,14 @@ static void find_images(struct uspi_crash_kit *kit, struct uspi_raw_crash *crash
 
 static void put_process(struct uspi_crash_kit *kit, const struct uspi_os_crash *crash) {
     const bool hides = uspi_os_kind() == USP_OS_DARWIN; /* as images do (images.c) */
-    if (hides) (void)uspi_crash_hide_homes(kit->note_text, sizeof kit->note_text, kit->program);
+    if (hides) (void)uspi_crash_hide_homes(kit->note_text, sizeof kit->note_text, kit->facts.program);
     const struct usp_snapshot_info info = {
         .arch = usp_arch_host(),
         .os = uspi_os_kind(),
         .pid = uspi_os_process_id(),
         .time = uspi_os_wall_clock(),
         .signal = crash->signal,
-        .program = hides ? kit->note_text : kit->program,
+        .program = hides ? kit->note_text : kit->facts.program,
     };
     uspi_raw_put_process(&kit->sink, &info, 0);
 }
@@ -248,8 +248,11 @@ void uspi_crash_record(void *context, const struct uspi_os_crash *crash, uint64_
         .mach_codes = {crash->exception_codes[0], crash->exception_codes[1]},
     };
     kit->deadline = deadline;
-    /* The first report's file was made beforehand. */
-    if (kit->is_published || kit->written != 0) (void)uspi_crash_make_file(kit);
+    /* The first report's file was made beforehand, but another program may have removed it. */
+    if (kit->is_published || kit->written != 0 || !uspi_os_kept_file_has_name(&kit->file)) {
+        uspi_os_kept_file_close(&kit->file);
+        (void)uspi_crash_make_file(kit);
+    }
     kit->is_published = false;
     uspi_raw_begin(&kit->sink, write_file, kit);
     put_process(kit, crash);

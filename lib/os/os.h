@@ -95,6 +95,9 @@ int uspi_os_publish(const char *path, size_t top, uint32_t mode, const void *byt
 int uspi_os_lock_folder(const char *path, size_t top);
 void uspi_os_unlock_folder(int lock);
 
+/* The same for a folder that is not created, within one second. */
+int uspi_os_lock_old_folder(const char *path);
+
 /* Writes all of n bytes to an open file; continues after interrupted and partial writes. Returns USP_OK or
  * USP_ERROR_SYSTEM. Async-signal-safe. (lib/os/posix/write.c) */
 int uspi_os_write(int fd, const void *bytes, size_t n);
@@ -797,6 +800,9 @@ int uspi_os_kept_file_make(const char *path, uint64_t size, struct uspi_os_kept_
  * Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NOT_FOUND (the file has been replaced or removed), USP_ERROR_SYSTEM. */
 int uspi_os_kept_file_write(struct uspi_os_kept_file *file, uint64_t at, const void *bytes, size_t n);
 void uspi_os_kept_file_close(struct uspi_os_kept_file *file);
+
+/* Returns whether the file still has its name. Async-signal-safe. */
+bool uspi_os_kept_file_has_name(const struct uspi_os_kept_file *file);
 
 /* Cuts the file to `size` bytes, closes its descriptor, and gives it its final path, which the caller owns like the
  * first one. Readers of that path see the whole file. Later writes open it again. Returns USP_OK, USP_ERROR_NOT_FOUND,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Locks by which processes see that another one still runs, also one of another pid namespace, whose ids say nothing
- * here. Some file systems have no locks. (lib/os/linux/run.c) */
+ * here. Some file systems have no locks, and iOS allows none to an app that is suspended. (lib/os/linux/run.c) */
 #ifndef USPI_OS_RUN_LOCK_H
 #define USPI_OS_RUN_LOCK_H
 

@@ -128,8 +128,8 @@ public enum CrashReporter {
     /// Adds a breadcrumb: what the program does now. A report contains the last 64, each cut at 119 bytes.
     public static func note(_ text: String) throws(UnspoolError) { try check(usp_crash_note(text)) }
 
-    /// Tells how the last run ended that used the directory; nil: it knows of none. It may be called before or after
-    /// ``start(directory:options:)``.
+    /// Tells how the last run of this program ended that used the directory; nil: it knows of none. It may be called
+    /// before or after ``start(directory:options:)``.
     /// - Parameter version: This program's version; nil: not known.
     public static func lastRun(in directory: String, version: String? = nil) throws(UnspoolError) -> Run? {
         var run = usp_crash_run()

@@ -929,6 +929,24 @@ static void crash_on_word(void) {
     exit(0);
 }
 
+/* A server's children, with the kit of their own: every other one crashes, the others are killed. */
+static void fork_workers(void) {
+    pid_t children[8];
+    int status;
+    for (size_t i = 0; i < sizeof children / sizeof *children; i++) {
+        children[i] = fork();
+        if (children[i] != 0) continue;
+        install(NULL);
+        raise(i % 2 == 0 ? SIGSEGV : SIGKILL);
+        _exit(1);
+    }
+    for (size_t i = 0; i < sizeof children / sizeof *children; i++) {
+        assert(waitpid(children[i], &status, 0) == children[i]);
+        assert(WIFSIGNALED(status) && WTERMSIG(status) == (i % 2 == 0 ? SIGSEGV : SIGKILL));
+    }
+    exit(0);
+}
+
 /* The kernel gives ids again: a run with the id of this process, and its unfinished report, are of another process. */
 static void prepare_same_id(void) {
     static const char begin[16] = "\x89USPRAW\n\1";
@@ -1027,6 +1045,7 @@ static const struct way {
     {"_exit", leave_at_once, NULL, NULL},
     {"kill", be_killed, NULL, NULL},
     {"word", crash_on_word, NULL, NULL},
+    {"workers-of-fork", fork_workers, NULL, NULL},
     {"same-id", leave, prepare_same_id, NULL},
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Evidence about a run of this program on Apple systems: which process it was, since when, and whether it still has its
- * file locked. Apps may not see other processes; there the lock decides. */
+ * file locked. Apps may not see other processes; there the lock decides, except on iOS. */
 #include "lib/os/which.h"
 
 #if USPI_OS == USPI_OS_DARWIN
@@ -55,9 +55,15 @@ static int set_lock(int fd, int command, struct flock *lock) {
     return fcntl(fd, command, lock);
 }
 
+/* iOS ends an app that is suspended while it has a file of a shared container locked (termination code 0xdead10cc,
+ * Apple's "Understanding the exception types in a crash report"). */
 void uspi_os_run_lock(int descriptor) {
+#if TARGET_OS_OSX
     struct flock lock = {.l_len = 0};
     (void)set_lock(descriptor, F_SETLK, &lock);
+#else
+    (void)descriptor;
+#endif
 }
 
 bool uspi_os_run_has_lock(const char *path) {

@@ -69,11 +69,20 @@ int uspi_os_kept_file_make(const char *path, uint64_t size, struct uspi_os_kept_
     return USP_OK;
 }
 
+static bool is_same(const struct uspi_os_kept_file *file, const struct stat *now) {
+    return S_ISREG(now->st_mode) && (uint64_t)now->st_dev == file->device && (uint64_t)now->st_ino == file->inode &&
+           (uint64_t)now->st_uid == file->user;
+}
+
 /* Whether the descriptor is the file's: the program may have closed it and opened another file with its number. Gives
  * the file's state. */
 static bool is_ours(const struct uspi_os_kept_file *file, int fd, struct stat *now) {
-    return fd >= 0 && fstat(fd, now) == 0 && S_ISREG(now->st_mode) && (uint64_t)now->st_dev == file->device &&
-           (uint64_t)now->st_ino == file->inode && (uint64_t)now->st_uid == file->user;
+    return fd >= 0 && fstat(fd, now) == 0 && is_same(file, now);
+}
+
+bool uspi_os_kept_file_has_name(const struct uspi_os_kept_file *file) {
+    struct stat now;
+    return file->path != NULL && fstatat(AT_FDCWD, file->path, &now, AT_SYMLINK_NOFOLLOW) == 0 && is_same(file, &now);
 }
 
 /* Opens the file by its path, if it is still there. With a second name, it can be a newer file of the same number that

@@ -20,7 +20,8 @@
 /* ---- folders ---- */
 
 /* How often a lock is tried, every 10 ms. */
-#define LOCK_TRIES 1000
+#define LOCK_TRIES     1000
+#define OLD_LOCK_TRIES 100
 
 static int status_of(int error) {
     if (error == 0) return USP_OK;
@@ -191,23 +192,35 @@ int uspi_os_publish(const char *path, size_t top, uint32_t mode, const void *byt
                           status == USP_ERROR_SYSTEM ? strerror(number) : usp_status_string(status));
 }
 
+/* Locks an open folder. Returns its descriptor; -1: it is closed. */
+static int wait_for_lock(int folder, unsigned tries) {
+    const struct timespec pause = {.tv_nsec = 10000000};
+    for (unsigned i = 0; flock(folder, LOCK_EX | LOCK_NB) != 0; i++) {
+        /* Any user who can open the folder can keep the lock. */
+        if ((errno != EWOULDBLOCK || i >= tries) && errno != EINTR) {
+            close(folder);
+            return -1;
+        }
+        (void)nanosleep(&pause, NULL);
+    }
+    return folder;
+}
+
 int uspi_os_lock_folder(const char *path, size_t top) {
     char *copy = strdup(path), *name;
     int lock = copy != NULL ? open_folder(copy, top, &name) : -1;
     free(copy);
-    const struct timespec pause = {.tv_nsec = 10000000};
-    for (unsigned i = 0; lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) != 0; i++) {
-        /* Any user who can open the folder can keep the lock. */
-        if ((errno == EWOULDBLOCK && i < LOCK_TRIES) || errno == EINTR) {
-            (void)nanosleep(&pause, NULL);
-        } else {
-            close(lock);
-            lock = -1;
-        }
-    }
-    return lock >= 0 ? lock : -1;
+    return lock >= 0 ? wait_for_lock(lock, LOCK_TRIES) : -1;
 }
 
+int uspi_os_lock_old_folder(const char *path) {
+    const int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return folder >= 0 ? wait_for_lock(folder, OLD_LOCK_TRIES) : -1;
+}
+
+/* A child of a fork that another thread made meanwhile has the descriptor, too: closing would leave it the lock. */
 void uspi_os_unlock_folder(int lock) {
-    if (lock >= 0) close(lock);
+    if (lock < 0) return;
+    (void)flock(lock, LOCK_UN);
+    close(lock);
 }
