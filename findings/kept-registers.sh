@@ -100,7 +100,9 @@ as kept.s -o kept.o
 ld --eh-frame-hdr kept.o -o kept
 
 # Print the functions of both stacks.
-by_strace() { strace -k -e trace=getppid ./kept 2>&1 | sed -n 's/^getppid.*/|/p; s/^ > .*(\([a-z_]*\)+.*/\1/p' | xargs; }
+by_strace() {
+  strace -k -e trace=getppid ./kept 2>&1 | sed -n 's/^getppid.*/|/p; s/^ > .*(\([a-z_]*\)+.*/\1/p' | xargs
+}
 by_gdb() {
   gdb -nx -batch -ex 'break stop' -ex run -ex bt -ex continue -ex bt kept 2>&1 |
     sed -n 's/^#0.* \([a-z_]*\) ()$/| \1/p; s/^#[1-9].* in \([a-z_]*\) ()$/\1/p' | xargs
