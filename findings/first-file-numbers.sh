@@ -4,9 +4,9 @@
 # clang and GCC's link-time optimization write them. DWARF 5 counts files from 0 (6.2.4), and addr2line counts them from
 # 1. So a line in the first header gets the name of the source file, and after -flto the line of a source file gets
 # "<artificial>", the name that GCC gives to the joined unit. Line and function are right.
-# GCC without -flto repeats the source file as file 1 for readers that count from 1, and for its tables addr2line answers
-# right. llvm-symbolizer 19.1.7 answers right for all. An expert expects the right file or none, since addr2line reads
-# the version of the table and knows its new form.
+# GCC without -flto repeats the source file as file 1 for readers that count from 1, and addr2line answers right for
+# its tables. llvm-symbolizer 19.1.7 answers right for all. An expert expects the right file or none, since addr2line
+# reads the version of the table and knows its new form.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
