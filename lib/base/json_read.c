@@ -46,9 +46,12 @@ struct parse {
     uint32_t parent; /* index of the innermost open object or array */
 };
 
+/* Whether the text ends at `at`. Text that is cut off may have the end of its last line. */
+static bool is_end(const struct parse *parse, const char *at) { return skip_blanks(at, parse->end) == parse->end; }
+
 static int fail(struct parse *parse, const char *where) {
     parse->at = where;
-    return where == parse->end ? USP_ERROR_TRUNCATED : USP_ERROR_FORMAT;
+    return is_end(parse, where) ? USP_ERROR_TRUNCATED : USP_ERROR_FORMAT;
 }
 
 static int read_key(struct parse *parse, struct uspi_json_node *node) {
@@ -88,7 +91,7 @@ static int read_word(struct parse *parse, struct uspi_json_node *node) {
     bool is_literal = false, is_cut = false;
     for (size_t i = 0; !is_number && i < sizeof literals / sizeof *literals; i++) {
         is_literal = is_literal || uspi_span_is(word, literals[i]);
-        is_cut = is_cut || (at == parse->end && uspi_span_begins(literals[i], word));
+        is_cut = is_cut || (uspi_span_begins(literals[i], word) && is_end(parse, at));
     }
     if (!is_number && !is_literal) return fail(parse, is_cut ? at : from);
     node->kind = is_number ? USPI_JSON_NUMBER : USPI_JSON_LITERAL;
@@ -173,7 +176,7 @@ static bool end_cut(struct parse *parse) {
     if (open == NO_PARENT) return false;
     const size_t last = document->count - 1;
     const struct uspi_json_node *node = &document->nodes[last];
-    const bool is_at_end = node->kind >= USPI_JSON_NUMBER && (size_t)node->from + node->length == document->text.length;
+    const bool is_at_end = node->kind >= USPI_JSON_NUMBER && is_end(parse, parse->begin + node->from + node->length);
     if (last != open && is_at_end) document->count--;
     while (open != NO_PARENT) {
         struct uspi_json_node *around = &document->nodes[open];

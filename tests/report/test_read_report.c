@@ -814,6 +814,13 @@ START_TEST(diagnostic_report) {
 END_TEST
 
 static const struct shown json_reports[] = {
+    /* Sentry: the signal, and the program. */
+    {"{\"exception\":{\"values\":[{\"type\":\"EXC_BAD_ACCESS\",\"mechanism\":{\"meta\":{\"signal\":{\"name\":"
+     "\"SIGSEGV\"}}},"
+     "\"stacktrace\":{\"frames\":[{\"instruction_addr\":\"0x100000100\"}]}}]},\"contexts\":{\"app\":{\"app_"
+     "identifier\":"
+     "\"com.x\",\"app_version\":\"1.0\",\"app_build\":\"7\"}},\"debug_meta\":{\"images\":[]}}",
+     {"Identifier:          com.x\nVersion:             1.0 (7)\n\nException Type:      EXC_BAD_ACCESS (SIGSEGV)\n"}},
     /* React Native: frames of JavaScript between native ones. Those of other objects are not frames. */
     {"{\"exception\":{\"values\":[{\"type\":\"E\",\"stacktrace\":{\"frames\":[{\"instruction_addr\":\"0x100000110\"},"
      "{\"function\":\"render\",\"filename\":\"app:///main.jsbundle\",\"lineno\":12,\"colno\":5},"
@@ -1016,6 +1023,15 @@ static const struct shown line_reports[] = {
      {"0   Unity                         \t0x00007ff6b83d1ab4 ???\n1   ???                           \t"
       "0x000000001f68cacc App.Queue:Take () (C:\\App\\Queue.cs:35)\n2   mono-2.0-bdwgc                \t"
       "0x00007fff1e6d4c1e mono_runtime_invoke (object.c:3115)\n"}},
+    /* Mail and pages: what is above the frames is quoted, too. */
+    {"> > Exception Type:  EXC_CRASH (SIGABRT)\n> > Thread 3 Crashed:\n> > 0   App  0x0000000100000100 App + 256\n",
+     {"Exception Type:      EXC_CRASH (SIGABRT)\n\nThread 3 Crashed:\n0   " APP}},
+    {"<pre><code>Thread 3 Crashed:\n0   App  0x0000000100000100 App + 256\n</code></pre>\n",
+     {"Thread 3 Crashed:\n0   " APP}},
+    /* "CPU:" is not a time, as in Apple's reports of resources. */
+    {"CPU: arm64\n     8 CPUs\n\nThread 0 (crashed)\n 0  App + 0x100\n", {"Code Type:           arm64\n\nThread 0"}},
+    {"*** SIGSEGV (@0x0) received by PID 1; stack trace: ***\n    @  0x100000100 (unknown)\n",
+     {"SIGSEGV (@0x0) received by PID 1; stack trace:\n0   "}},
     /* The columns of Apple's reports are wider, and short addresses have zeros before them. */
     {"Thread 0 Crashed:\n0   App  0x00003100 main + 12\n", {"0   " APP "0x0000000000003100 main + 12\n"}},
     /* lldb: functions without a name, the thread's stop reason; its list of images does not state where they end. */
@@ -1071,7 +1087,7 @@ static const struct shown line_reports[] = {
 };
 
 /* The text is cut off inside the third frame, after an image; a number at the end may be a part of one. Nothing of the
- * other texts is whole. */
+ * other texts is whole. The end of a line after it, as files and copies have it, changes nothing. */
 START_TEST(cut_json) {
     static const char whole[] =
         "{\"usedImages\":[{\"base\":4294967296,\"size\":65536,\"name\":\"App\",\"uuid\":\"" UUID_A
@@ -1080,11 +1096,15 @@ START_TEST(cut_json) {
     struct usp_reader_options options;
     usp_reader_options_init(&options);
     options.find = name_app;
-    for (size_t length = 1; length < sizeof whole; length++) {
+    for (size_t n = 2; n < 2 * sizeof whole; n++) {
+        const size_t length = n / 2;
+        char text[sizeof whole];
         struct usp_report *report = NULL;
         struct usp_reader_counts counts;
         char error[128];
-        const int status = usp_report_create(&options, whole, length, &report, error, sizeof error);
+        memcpy(text, whole, length);
+        text[length] = '\n';
+        const int status = usp_report_create(&options, text, length + n % 2, &report, error, sizeof error);
         size_t frames = 0;
         for (size_t i = 0; i < length; i++) frames += whole[i] == '}' && i > 20 && memcmp(whole + i - 1, "0}", 2) == 0;
         /* The first bytes are not recognized as JSON of a report. */

@@ -444,7 +444,7 @@ static const struct text apple_texts[] = {
     {"sanitizer",
      "==7==ERROR: AddressSanitizer: heap-use-after-free on address 0x107 at pc 0x1 bp 0x2 sp 0x3\n"
      "    #0 0x104e60004  (App:arm64+0x100004004)\n"
-     "    #1 0x1856e8dc0  (UIKitCore:arm64e+0x28dc0)\n"
+     "    #1 0x1856e8dc0 (UIKitCore:arm64e+0x28dc0)\n"
      "    #2 0x18e0b1050  (dyld:arm64e+0xfffffffffff77050)\n"
      "    #3 <null> <null> (App:x86_64+0x100004100)\n"
      "    #4 0x104e60040 in -[View draw:] (App:arm64+0x100004040)\n"

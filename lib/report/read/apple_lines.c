@@ -418,7 +418,7 @@ bool uspi_apple_field(struct uspi_span line, struct uspi_heading *heading) {
         {USPI_SPAN_INIT("End time:"), USPI_FIELD_END_DATE, false},
         {USPI_SPAN_INIT("Event:"), USPI_FIELD_EVENT, false},
         {USPI_SPAN_INIT("Action taken:"), USPI_FIELD_ACTION, false},
-        {USPI_SPAN_INIT("CPU:"), USPI_FIELD_USAGE, false},
+        {USPI_SPAN_INIT("CPU:   "), USPI_FIELD_USAGE, false}, /* "CPU: arm64" is minidump-stackwalk's */
         {USPI_SPAN_INIT("Wakeups:"), USPI_FIELD_USAGE, false},
         {USPI_SPAN_INIT("Writes:"), USPI_FIELD_USAGE, false},
         {USPI_SPAN_INIT("Duration:"), USPI_FIELD_DURATION, false},

@@ -65,6 +65,7 @@ static bool find_heading(struct uspi_span line, struct uspi_heading *heading) {
         heading->kind = USPI_HEADING_STACK;
         heading->name = uspi_span_after(line, mark + 4);
         if (uspi_span_ends(heading->name, USPI_SPAN(" ***"))) heading->name.length -= 4;
+        if (uspi_span_ends(heading->name, USPI_SPAN(":"))) heading->name.length--;
         return true;
     }
     return false;

@@ -163,9 +163,13 @@ static bool find_sentry_image(const struct uspi_json_object *object, struct uspi
 
 static const struct uspi_json_field sentry_fields[] = {
     {.field = USPI_FIELD_INCIDENT, .path = "event_id"},
-    {.field = USPI_FIELD_EXCEPTION_TYPE, .path = "exception.values[].type"},
+    {.field = USPI_FIELD_EXCEPTION_TYPE,
+     .path = "exception.values[].type",
+     .more = "exception.values[].mechanism.meta.signal.name"},
     {.field = USPI_FIELD_EXCEPTION_REASON, .path = "exception.values[].value"},
+    {.field = USPI_FIELD_IDENTIFIER, .path = "contexts.app.app_identifier"},
     {.field = USPI_FIELD_VERSION, .path = "release"},
+    {.field = USPI_FIELD_VERSION, .path = "contexts.app.app_version", .more = "contexts.app.app_build"},
     {.field = USPI_FIELD_HARDWARE, .path = "contexts.device.model"},
     {.field = USPI_FIELD_OS_VERSION, .path = "contexts.os.version", .more = "contexts.os.build"},
     {.path = NULL},

@@ -158,7 +158,20 @@ static size_t replace_all(char *bytes, struct uspi_span line, bool keeps_places)
     return to;
 }
 
+/* Returns the length of the marks at a line's beginning, each with a blank after it, and of tags after them, which
+ * become one blank each: it is that in the copy of the line. */
+static size_t length_of_marks(struct uspi_span line) {
+    size_t at = 0, length = 0, tag;
+    for (size_t i = 0; i < line.length && (is_mark(line.bytes[i]) || uspi_is_blank(line.bytes[i])); i++) {
+        if (is_mark(line.bytes[i])) at = length = i + 1;
+    }
+    if (length > 0 && uspi_skip(line, &at, USPI_SPAN(" "))) length++;
+    for (; at < line.length && line.bytes[at] == '<' && (tag = length_of_tag(line, at)) > 0; at += tag) length++;
+    return length;
+}
+
 struct uspi_span uspi_without_quotes(struct uspi_span line, bool keeps_places, struct uspi_gathered *copy) {
+    const size_t marks = keeps_places ? 0 : length_of_marks(line);
     copy->size = 0;
     if (uspi_gathered_append(copy, line.bytes, line.length) != 0) return line;
     char *bytes = copy->bytes;
@@ -168,5 +181,5 @@ struct uspi_span uspi_without_quotes(struct uspi_span line, bool keeps_places, s
     const size_t length = replace_all(bytes, line, keeps_places);
     const struct uspi_span text = uspi_span_trim_right((struct uspi_span){bytes, length});
     if (text.length > 0 && text.bytes[text.length - 1] == '`') bytes[text.length - 1] = ' ';
-    return (struct uspi_span){bytes, length};
+    return uspi_span_after((struct uspi_span){bytes, length}, marks);
 }

@@ -23,7 +23,7 @@ size_t uspi_length_of_time(struct uspi_span line);
 bool uspi_may_be_quoted(struct uspi_span line, bool has_angle);
 
 /* Replaces marks, entities and tags by blanks and by the characters that they stand for. With keeps_places further blanks
- * keep the text's length and every position in it. Returns the copy, which is in `copy`; the line itself if memory
+ * keep the text's length and every position in it; without, marks and tags at the beginning are left out. Returns the copy, which is in `copy`; the line itself if memory
  * lacks. */
 struct uspi_span uspi_without_quotes(struct uspi_span line, bool keeps_places, struct uspi_gathered *copy);
 

@@ -122,6 +122,8 @@ static void put(struct uspi_text *out, const struct uspi_frame *frame, const str
     if ((frame->flags & USPI_FRAME_ADDRESS) != 0) uspi_put_string(out, "in ");
     uspi_put_source_name(out, answer, which);
     uspi_put_source_line(out, answer, which);
+    /* A copy may have lost one of the two blanks before the image. */
+    if (frame->replaced.length == 0 && frame->replaced.bytes[0] == '(') uspi_put_string(out, " ");
 }
 
 /* Reads a line above frames: the error, or the heading of another stack that belongs to it. */
