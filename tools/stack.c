@@ -58,6 +58,8 @@ static void usage(FILE *out) {
           "  --async          Swift: include the chain of async callers\n"
           "  --tasks          Swift on x86_64 and arm64 Linux: also show the tasks that\n"
           "                   no thread runs, each with its parent task and async callers\n"
+          "  --goroutines     Go, with debug information: also show the goroutines that no\n"
+          "                   thread runs\n"
           "  --merge          print one call tree of all threads, with the number of\n"
           "                   threads at each place\n"
           "  --json           print JSON instead of text\n"
@@ -96,9 +98,9 @@ static void usage(FILE *out) {
           "                   is elsewhere\n"
           "  -h, --help       print this help\n"
           "\n"
-          "exit status: 0 every thread has a stack, 1 some or all have none or the tasks\n"
-          "cannot be found, 2 wrong usage, 3 the process or file cannot be read, 4 another\n"
-          "failure\n",
+          "exit status: 0 every thread has a stack, 1 some or all have none, or tasks or\n"
+          "goroutines cannot be found, 2 wrong usage, 3 the process or file cannot be read,\n"
+          "4 another failure\n",
           out);
 }
 
@@ -129,6 +131,7 @@ enum {
     OPTION_TIMEOUT,
     OPTION_ASYNC,
     OPTION_TASKS,
+    OPTION_GOROUTINES,
     OPTION_MERGE,
     OPTION_JSON,
     OPTION_STYLE,
@@ -158,6 +161,7 @@ static const struct option options[] = {
     {"timeout", required_argument, NULL, OPTION_TIMEOUT},
     {"async", no_argument, NULL, OPTION_ASYNC},
     {"tasks", no_argument, NULL, OPTION_TASKS},
+    {"goroutines", no_argument, NULL, OPTION_GOROUTINES},
     {"merge", no_argument, NULL, OPTION_MERGE},
     {"json", no_argument, NULL, OPTION_JSON},
     {"style", required_argument, NULL, OPTION_STYLE},
@@ -206,6 +210,7 @@ static int parse(int argc, char **argv, struct request *request, bool *goes_on) 
             break;
         case OPTION_ASYNC: request->options.unwind.async = 1; break;
         case OPTION_TASKS: request->wants_tasks = true; break;
+        case OPTION_GOROUTINES: request->options.goroutines = 1; break;
         case OPTION_MERGE: request->is_merged = true; break;
         case OPTION_JSON: request->style = USP_FORMAT_JSON; break;
         case OPTION_STYLE:
@@ -264,6 +269,10 @@ static int parse(int argc, char **argv, struct request *request, bool *goes_on) 
         complain("--tasks is for the report without --merge or --style, and for --json");
         return EXIT_USAGE;
     }
+    if (request->options.goroutines != 0 && request->style != 0 && request->style != USP_FORMAT_JSON) {
+        complain("--goroutines is for the report without --style, for --merge and for --json");
+        return EXIT_USAGE;
+    }
     /* The compiler splits an async function where it awaits. The short style names the function, the full style its
      * parts. JSON has the mangled name too. */
     const bool is_async = request->options.unwind.async != 0 || request->wants_tasks;
@@ -314,7 +323,7 @@ static int take_snapshot(const struct request *request, struct core_input *input
 }
 
 /* Prints the snapshot's messages and the threads without a stack. */
-static int warn(const struct usp_snapshot *snapshot, const struct core_input *input) {
+static int warn(const struct request *request, const struct usp_snapshot *snapshot, const struct core_input *input) {
     const char *message;
     char room[1536];
     for (size_t i = 0; (message = usp_snapshot_message(snapshot, i)) != NULL; i++) {
@@ -322,6 +331,12 @@ static int warn(const struct usp_snapshot *snapshot, const struct core_input *in
     }
     int result = EXIT_ALL_WELL;
     const struct usp_snapshot_thread *thread;
+    const uint32_t count = usp_snapshot_get_info(snapshot)->thread_count;
+    /* Goroutines are last. Go's run-time has some that wait in every program. */
+    thread = usp_snapshot_get_thread(snapshot, count > 0 ? count - 1 : 0);
+    if (request->options.goroutines != 0 && (thread == NULL || (thread->info.flags & USP_THREAD_GOROUTINE) == 0)) {
+        result = EXIT_INCOMPLETE;
+    }
     for (size_t i = 0; (thread = usp_snapshot_get_thread(snapshot, i)) != NULL; i++) {
         /* A thread that ended before it was stopped does not make the result incomplete. */
         if (thread->status == USP_OK || thread->status == USP_ERROR_NO_THREAD) continue;
@@ -432,7 +447,7 @@ static int show_target(const struct request *request) {
         core_input_end(&input);
         return result;
     }
-    int incomplete = warn(snapshot, &input);
+    int incomplete = warn(request, snapshot, &input);
     struct usp_tasks *tasks = request->wants_tasks ? find_tasks(request, snapshot) : NULL;
     if (request->wants_tasks && tasks == NULL) incomplete = EXIT_INCOMPLETE;
     result = write_report(request, snapshot, tasks);

@@ -30,8 +30,16 @@ static void put_process(const struct page *page) {
         put_harmless(page->out, info->program);
     }
     put_colour(page->out, page->colours, COLOUR_NONE);
-    fprintf(page->out, ", %s, %" PRIu32 " thread%s", usp_arch_string(info->arch), info->thread_count,
-            info->thread_count == 1 ? "" : "s");
+    const struct usp_snapshot_thread *thread;
+    uint32_t goroutines = 0;
+    for (size_t i = 0; (thread = usp_snapshot_get_thread(page->report->snapshot, i)) != NULL; i++) {
+        goroutines += (thread->info.flags & USP_THREAD_GOROUTINE) != 0;
+    }
+    const uint32_t threads = info->thread_count - goroutines;
+    fprintf(page->out, ", %s, %" PRIu32 " thread%s", usp_arch_string(info->arch), threads, threads == 1 ? "" : "s");
+    if (goroutines != 0) {
+        fprintf(page->out, ", %" PRIu32 " goroutine%s that no thread runs", goroutines, goroutines == 1 ? "" : "s");
+    }
     if (info->stopped_ns != 0) {
         fputs(", stopped for ", page->out);
         put_milliseconds(page->out, info->stopped_ns);
@@ -71,7 +79,8 @@ static void put_notes(const struct page *page, const struct usp_snapshot *snapsh
 static void put_heading(const struct page *page, const struct usp_snapshot_thread *thread) {
     fputc('\n', page->out);
     put_colour(page->out, page->colours, COLOUR_HEADING);
-    fprintf(page->out, "Thread %" PRIu64, thread->info.thread.id);
+    const bool is_goroutine = (thread->info.flags & USP_THREAD_GOROUTINE) != 0;
+    fprintf(page->out, "%s %" PRIu64, is_goroutine ? "Goroutine" : "Thread", thread->info.thread.id);
     if (thread->info.name[0] != '\0') {
         fputs(" \"", page->out);
         put_harmless(page->out, thread->info.name);
@@ -89,9 +98,9 @@ static void put_heading(const struct page *page, const struct usp_snapshot_threa
     const char *state = usp_run_state_string(page->info->os, thread->info.run_state);
     if (state != NULL) fprintf(page->out, ", %s", state);
     if (thread->wait_channel != NULL) {
-        fputs(" (", page->out);
+        fputs(is_goroutine ? " [" : " (", page->out);
         put_harmless(page->out, thread->wait_channel);
-        fputc(')', page->out);
+        fputc(is_goroutine ? ']' : ')', page->out);
     }
     if (thread->info.cpu_time != 0) {
         fputs(", CPU ", page->out);

@@ -189,8 +189,9 @@ enum usp_thread_flags {
     USP_THREAD_REQUESTER = 1 << 1, /* the calling thread */
     /* Linux: it slept uninterruptibly and could not be stopped. Its stack is that of its system call. */
     USP_THREAD_NOT_STOPPED = 1 << 2,
-    USP_THREAD_KERNEL = 1 << 3, /* Linux, another process: it runs only in the kernel (io_uring) and has no stack */
-    USP_THREAD_CRASHED = 1 << 4 /* cores: it got the signal that ended the process */
+    USP_THREAD_KERNEL = 1 << 3,   /* Linux, another process: it runs only in the kernel (io_uring) and has no stack */
+    USP_THREAD_CRASHED = 1 << 4,  /* cores: it got the signal that ended the process */
+    USP_THREAD_GOROUTINE = 1 << 5 /* snapshots: a goroutine of Go that no thread runs; its id is Go's number */
 };
 
 /* A thread's name and state, without its stack. */

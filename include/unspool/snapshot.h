@@ -55,7 +55,11 @@ struct usp_snapshot_options {
      * copied, 64 MB of all of them together. Memory that was never written is not copied and does not count. Frames
      * between the two parts are omitted (USP_STACK_OMITTED_MORE). Default 0. */
     uint32_t whole_stacks;
-    uint32_t reserved0;
+    /* Other processes and cores of Linux: nonzero also lists the goroutines of a Go program that no thread runs, after
+     * the threads (USP_THREAD_GOROUTINE). Where they lie is in the program's debug information. A live process's
+     * goroutines are read after its threads run again; those that change meanwhile are left out. At most 10,000 are
+     * listed, of at most 64 MB of stacks. A message (usp_snapshot_message) says what is missing. Default 0. */
+    uint32_t goroutines;
     uint64_t reserved[3];
 };
 
@@ -142,7 +146,7 @@ struct usp_snapshot_info {
     int64_t pid;           /* 0 unknown */
     uint64_t time;         /* when it was taken: ns since 1970-01-01 UTC; cores: 0 */
     uint64_t stopped_ns;   /* from the first thread's stop until the last one's resumption, in ns; cores: 0 */
-    uint32_t thread_count; /* listed threads, including those that could not be stopped */
+    uint32_t thread_count; /* listed threads, including those that could not be stopped, and goroutines */
     uint32_t missed;       /* the number of these without a stack because of their status */
     uint32_t flags;        /* enum usp_snapshot_flags */
     uint32_t signal;       /* cores: the signal that ended the process; 0 unknown */
@@ -169,8 +173,8 @@ struct usp_snapshot_thread {
     const void *sp_bytes;           /* the kept bytes around sp; NULL: none */
     usp_addr sp_bytes_address;
     size_t sp_bytes_size;
-    /* Linux, a thread in uninterruptible sleep: the kernel's function in which it waits; NULL: not known. Valid until
-     * the snapshot is freed. */
+    /* Linux, a thread in uninterruptible sleep: the kernel's function in which it waits. A goroutine: for what it waits
+     * ("chan receive"), or its state ("runnable"). NULL: not known. Valid until the snapshot is freed. */
     const char *wait_channel;
     usp_addr lock; /* address of the lock that info.lock_owner holds; 0: none, or not known */
     uint64_t reserved[2];
@@ -188,7 +192,7 @@ USP_API const char *usp_signal_string(uint32_t os, uint32_t signal);
 USP_API const char *usp_mach_exception_string(uint32_t exception);
 
 /* Returns thread i, 0 … thread_count − 1: of a core the thread that crashed first, then the main thread, the others by
- * id. NULL past the end. Async-signal-safe, thread-safe. */
+ * id, and goroutines by id. NULL past the end. Async-signal-safe, thread-safe. */
 USP_API const struct usp_snapshot_thread *usp_snapshot_get_thread(const struct usp_snapshot *snapshot, size_t i);
 
 /* Returns the images that were loaded. Valid until the snapshot is freed. Async-signal-safe, thread-safe. */

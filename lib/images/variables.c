@@ -22,7 +22,7 @@ static size_t count_found(const struct lookup *lookup) {
 
 static bool has_size_of_any(const struct lookup *lookup, uint64_t size) {
     for (size_t i = 0; i < lookup->count; i++) {
-        if (lookup->variables[i].size == size) return true;
+        if (lookup->variables[i].size == size || lookup->variables[i].size == 0) return true;
     }
     return false;
 }
@@ -40,7 +40,8 @@ static void look_in_symbols(const struct lookup *lookup, const struct uspi_elf_s
         if (uspi_bytes_string(symbols->strings, symbol.name, name, sizeof name, "name", NULL) != USP_OK) continue;
         for (size_t k = 0; k < lookup->count; k++) {
             struct uspi_variable *v = &lookup->variables[k];
-            if (v->address != 0 || v->size != symbol.size || strcmp(v->name, name) != 0) continue;
+            if (v->address != 0 || (v->size != 0 && v->size != symbol.size) || strcmp(v->name, name) != 0) continue;
+            v->size = symbol.size;
             v->address = symbol.value + lookup->image->slide;
         }
     }

@@ -11,7 +11,7 @@
 
 struct uspi_variable {
     const char *name;
-    uint64_t size;    /* in bytes; symbols of another size do not match */
+    uint64_t size;    /* in bytes; symbols of another size do not match. 0: any; it receives the symbol's */
     usp_addr address; /* in the process; 0: not found */
 };
 

@@ -285,6 +285,22 @@ static void put_thread(struct uspi_json *json, const struct uspi_report *report,
     uspi_json_end_object(json);
 }
 
+/* Writes the threads, and the goroutines, which are listed after them. */
+static void put_threads(struct uspi_json *json, const struct uspi_report *report) {
+    const struct usp_snapshot_thread *thread;
+    bool has_goroutines = false;
+    uspi_json_begin_array(json, "threads");
+    for (size_t i = 0; (thread = uspi_report_thread(report, i)) != NULL; i++) {
+        if (!has_goroutines && (thread->info.flags & USP_THREAD_GOROUTINE) != 0) {
+            uspi_json_end_array(json);
+            uspi_json_begin_array(json, "goroutines");
+            has_goroutines = true;
+        }
+        put_thread(json, report, thread);
+    }
+    uspi_json_end_array(json);
+}
+
 static const char *note_kind(uint32_t kind) {
     switch (kind) {
     case USP_NOTE_VALUE: return "value";
@@ -336,10 +352,7 @@ void uspi_report_json(struct uspi_report *report) {
     put_notes(&json, report->snapshot);
     put_exception(&json, report);
     put_images(&json, report->images);
-    uspi_json_begin_array(&json, "threads");
-    const struct usp_snapshot_thread *thread;
-    for (size_t i = 0; (thread = uspi_report_thread(report, i)) != NULL; i++) put_thread(&json, report, thread);
-    uspi_json_end_array(&json);
+    put_threads(&json, report);
     if (report->options.tasks != NULL) put_tasks(&json, report, report->options.tasks);
     uspi_json_end_object(&json);
 }

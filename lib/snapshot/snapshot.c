@@ -13,6 +13,7 @@
 #include "lib/capture/state.h"
 #include "lib/capture/thread_copy.h"
 #include "lib/images/image_list.h"
+#include "lib/snapshot/goroutines.h"
 #include "lib/snapshot/lock_owners.h"
 #include "lib/snapshot/mapped_code.h"
 #include "lib/snapshot/raw.h"
@@ -100,12 +101,15 @@ static void init_target(const struct usp_snapshot *s, size_t i, struct usp_targe
 
 /* ---- making one ---- */
 
-/* Sorts the thread that crashed first, then the main thread, the others by id. */
+static bool is_goroutine(const struct usp_thread_info *info) { return (info->flags & USP_THREAD_GOROUTINE) != 0; }
+
+/* Sorts the thread that crashed first, then the main thread, the others by id, goroutines last. */
 static int by_rank(const void *a, const void *b) {
     const struct usp_thread_info *x = &((const struct uspi_stopped_thread *)a)->info;
     const struct usp_thread_info *y = &((const struct uspi_stopped_thread *)b)->info;
     bool x_crashed = (x->flags & USP_THREAD_CRASHED) != 0, y_crashed = (y->flags & USP_THREAD_CRASHED) != 0;
     if (x_crashed != y_crashed) return x_crashed ? -1 : 1;
+    if (is_goroutine(x) != is_goroutine(y)) return is_goroutine(y) ? -1 : 1;
     bool x_main = (x->flags & USP_THREAD_MAIN) != 0, y_main = (y->flags & USP_THREAD_MAIN) != 0;
     if (x_main != y_main) return x_main ? -1 : 1;
     return (x->thread.id > y->thread.id) - (x->thread.id < y->thread.id);
@@ -281,6 +285,7 @@ static void free_source(struct uspi_snapshot_source *source) {
     free(source->crash_text);
     uspi_image_tables_free(source->tables);
     usp_images_free(source->images);
+    uspi_goroutines_free(&source->process);
     uspi_os_free_stopped(&source->process);
     if (source->release != NULL) source->release(source->context);
     memset(source, 0, sizeof *source);
@@ -298,6 +303,29 @@ static bool keep_origin(struct usp_snapshot *s, const struct usp_snapshot_option
            copy_string(s->source.folder, &s->folder);
 }
 
+/* Appends a message for users. Returns false if memory is exhausted. */
+static bool add_message(struct uspi_snapshot_source *source, const char *text) {
+    char **grown = realloc(source->messages, (source->message_count + 1) * sizeof *grown);
+    if (grown == NULL) return false;
+    source->messages = grown;
+    grown[source->message_count] = strdup(text);
+    if (grown[source->message_count] == NULL) return false;
+    source->message_count++;
+    return true;
+}
+
+/* Lists the goroutines that no thread runs as threads. Returns false if memory is exhausted. */
+static bool add_goroutines(struct usp_snapshot *s) {
+    struct uspi_image_sources places = {.search = {.file = s->program, .sysroot = s->sysroot, .folder = s->folder}};
+    struct uspi_error why = {.text = ""};
+    struct uspi_process_root root;
+    uspi_places_of_process(&places, s->source.images, s->source.is_live ? s->info.pid : 0, &root);
+    if (uspi_goroutines_add(s->source.images, &places, s->source.is_live, &s->source.process, &why) != USP_OK) {
+        return false;
+    }
+    return why.text[0] == '\0' || add_message(&s->source, why.text);
+}
+
 int uspi_snapshot_from_stopped(struct uspi_snapshot_source *source, const struct usp_snapshot_options *options,
                                const struct uspi_own_capture *own, struct usp_snapshot **snapshot) {
     struct usp_snapshot *s = calloc(1, sizeof *s);
@@ -310,6 +338,11 @@ int uspi_snapshot_from_stopped(struct uspi_snapshot_source *source, const struct
     memset(source, 0, sizeof *source);
     s->info = s->source.info;
     struct uspi_stopped_process *process = &s->source.process;
+    const size_t real_threads = process->thread_count;
+    if (!keep_origin(s, options) || (options->goroutines != 0 && own == NULL && !add_goroutines(s))) {
+        usp_snapshot_free(s);
+        return USP_ERROR_NO_MEMORY;
+    }
     s->info.thread_count = (uint32_t)process->thread_count;
     if (s->info.arch == USP_ARCH_NONE) s->info.arch = process->arch;
     if (s->info.crash == NULL) s->info.crash = "";
@@ -326,13 +359,13 @@ int uspi_snapshot_from_stopped(struct uspi_snapshot_source *source, const struct
     if (s->source.is_live && s->source.tables != NULL && (s->mapped = calloc(1, sizeof *s->mapped)) != NULL) {
         *s->mapped = (struct uspi_mapped_code){s->source.tables, process->live, process->pid, false, NULL, 0, 0};
     }
-    if (!keep_origin(s, options) || !take_threads(s, options, own)) {
+    if (!take_threads(s, options, own)) {
         usp_snapshot_free(s);
         return USP_ERROR_NO_MEMORY;
     }
     const struct uspi_lock_owners owners = {.threads = s->threads,
                                             .stopped = process->threads,
-                                            .count = s->info.thread_count,
+                                            .count = real_threads,
                                             .live = s->source.is_live && own == NULL ? process->pid : 0,
                                             .os = s->info.os,
                                             .memory = s->source.is_live ? NULL : &s->memory};

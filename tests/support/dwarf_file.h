@@ -5,7 +5,7 @@
 #ifndef TESTS_SUPPORT_DWARF_FILE_H
 #define TESTS_SUPPORT_DWARF_FILE_H
 
-#include "lib/symbolize/dwarf/constants.h"
+#include "lib/object/dwarf_constants.h"
 #include "tests/support/file_builder.h"
 
 #include <stdbool.h>

@@ -6,7 +6,7 @@
 _unspool_options() {
   case $1 in
   stack)
-    echo '-p --thread --max --tail --whole-stack --timeout --async --tasks --merge --json --style --demangle --no-symbols --no-lines --lines --full-path --columns
+    echo '-p --thread --max --tail --whole-stack --timeout --async --tasks --goroutines --merge --json --style --demangle --no-symbols --no-lines --lines --full-path --columns
       --map-path --index --app --no-system --image --sysroot --program --shared-cache --core -h --help'
     ;;
   symbolize)

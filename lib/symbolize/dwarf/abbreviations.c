@@ -3,107 +3,16 @@
 #include "lib/symbolize/dwarf/abbreviations.h"
 
 #include "lib/base/array.h"
-#include "lib/symbolize/dwarf/constants.h"
+#include "lib/object/dwarf_constants.h"
 
 #include <unspool/base.h>
 
-/* ---- forms ---- */
-
-#define VARIABLE UINT32_MAX
-#define UNKNOWN  (UINT32_MAX - 1)
-
-/* Returns the number of bytes of a value, or VARIABLE or UNKNOWN. */
-static uint32_t width_of(uint64_t form, struct uspi_encoding encoding) {
-    switch (form) {
-    case DW_FORM_flag_present:
-    case DW_FORM_implicit_const: return 0;
-    case DW_FORM_data1:
-    case DW_FORM_flag:
-    case DW_FORM_ref1:
-    case DW_FORM_strx1:
-    case DW_FORM_addrx1: return 1;
-    case DW_FORM_data2:
-    case DW_FORM_ref2:
-    case DW_FORM_strx2:
-    case DW_FORM_addrx2: return 2;
-    case DW_FORM_strx3:
-    case DW_FORM_addrx3: return 3;
-    case DW_FORM_data4:
-    case DW_FORM_ref4:
-    case DW_FORM_strx4:
-    case DW_FORM_addrx4:
-    case DW_FORM_ref_sup4: return 4;
-    case DW_FORM_data8:
-    case DW_FORM_ref8:
-    case DW_FORM_ref_sig8:
-    case DW_FORM_ref_sup8: return 8;
-    case DW_FORM_data16: return 16;
-    case DW_FORM_addr: return encoding.address_size;
-    case DW_FORM_ref_addr: return encoding.version <= 2 ? encoding.address_size : encoding.offset_size;
-    case DW_FORM_strp:
-    case DW_FORM_line_strp:
-    case DW_FORM_strp_sup:
-    case DW_FORM_sec_offset:
-    case DW_FORM_GNU_ref_alt:
-    case DW_FORM_GNU_strp_alt: return encoding.offset_size;
-    case DW_FORM_string:
-    case DW_FORM_block:
-    case DW_FORM_block1:
-    case DW_FORM_block2:
-    case DW_FORM_block4:
-    case DW_FORM_exprloc:
-    case DW_FORM_sdata:
-    case DW_FORM_udata:
-    case DW_FORM_ref_udata:
-    case DW_FORM_indirect:
-    case DW_FORM_strx:
-    case DW_FORM_addrx:
-    case DW_FORM_loclistx:
-    case DW_FORM_rnglistx:
-    case DW_FORM_GNU_addr_index:
-    case DW_FORM_GNU_str_index:
-    case DW_FORM_LLVM_addrx_offset: return VARIABLE;
-    default: return UNKNOWN;
-    }
-}
-
-/* Reads a form that is in the entry itself. It must not be indirect again. */
-static uint64_t indirect_form(struct uspi_cursor_at *c) {
-    const uint64_t form = uspi_cursor_uleb(c);
-    if (form == DW_FORM_indirect || form == DW_FORM_implicit_const) uspi_cursor_fail(c);
-    return form;
-}
-
-bool uspi_form_skip(struct uspi_cursor_at *c, uint64_t form, struct uspi_encoding encoding) {
-    if (form == DW_FORM_indirect) form = indirect_form(c);
-    const uint32_t width = width_of(form, encoding);
-    if (width == UNKNOWN) return false;
-    if (width != VARIABLE) {
-        uspi_cursor_skip(c, width);
-        return true;
-    }
-    switch (form) {
-    case DW_FORM_string: uspi_cursor_skip_string(c); break;
-    case DW_FORM_block1: uspi_cursor_skip(c, uspi_cursor_byte(c)); break;
-    case DW_FORM_block2: uspi_cursor_skip(c, uspi_cursor_number(c, 2)); break;
-    case DW_FORM_block4: uspi_cursor_skip(c, uspi_cursor_number(c, 4)); break;
-    case DW_FORM_block:
-    case DW_FORM_exprloc: uspi_cursor_skip(c, uspi_cursor_uleb(c)); break;
-    case DW_FORM_LLVM_addrx_offset:
-        uspi_cursor_uleb(c);
-        uspi_cursor_skip(c, 4);
-        break;
-    default: uspi_cursor_uleb(c); break;
-    }
-    return true;
-}
-
 static bool read_value(struct uspi_cursor_at *c, uint64_t form, int64_t implicit, struct uspi_encoding encoding,
                        const struct uspi_section_piece *piece, struct uspi_attribute_value *value) {
-    if (form == DW_FORM_indirect) form = indirect_form(c);
-    const uint32_t width = width_of(form, encoding);
+    if (form == DW_FORM_indirect) form = uspi_form_indirect(c);
+    const uint32_t width = uspi_form_width(form, encoding);
     value->form = (uint16_t)form;
-    if (width == UNKNOWN) return false;
+    if (width == USPI_FORM_UNKNOWN) return false;
     switch (form) {
     case DW_FORM_flag_present: value->number = 1; return true;
     case DW_FORM_implicit_const: value->number = (uint64_t)implicit; return true;
@@ -234,7 +143,7 @@ static bool add_read(struct compiling *k, struct uspi_abbreviation *a, uint64_t 
                      uint32_t width, int64_t implicit) {
     struct uspi_abbreviation_table *t = k->table;
     const uint8_t which = a->kind == USPI_ENTRY_OTHER ? USPI_ATTRIBUTES : which_attribute(attribute);
-    if (which == USPI_ATTRIBUTES && width < UNKNOWN && UINT32_MAX - a->rest > width) {
+    if (which == USPI_ATTRIBUTES && width < USPI_FORM_UNKNOWN && UINT32_MAX - a->rest > width) {
         a->rest += width;
         return true;
     }
@@ -267,10 +176,10 @@ static int compile_one(struct compiling *k, struct uspi_cursor_at *c, struct usp
         const uint64_t attribute = uspi_cursor_uleb(c), form = uspi_cursor_uleb(c);
         if (attribute == 0 && form == 0) break;
         const int64_t implicit = form == DW_FORM_implicit_const ? uspi_cursor_sleb(c) : 0;
-        const uint32_t width = width_of(form, k->encoding);
+        const uint32_t width = uspi_form_width(form, k->encoding);
         if (attribute == DW_AT_sibling && form == DW_FORM_ref4) a->sibling = (uint32_t)fixed;
         /* An unknown form is found when an entry uses it. The table's other abbreviations can be used. */
-        fixed = width < UNKNOWN && fixed < UNKNOWN ? fixed + width : UNKNOWN;
+        fixed = width < USPI_FORM_UNKNOWN && fixed < USPI_FORM_UNKNOWN ? fixed + width : USPI_FORM_UNKNOWN;
         if (!add_read(k, a, attribute, form, width, implicit)) return USP_ERROR_NO_MEMORY;
     }
     const uint32_t code = UINT32_C(1) << USPI_AT_LOW_PC | UINT32_C(1) << USPI_AT_RANGES;
@@ -280,7 +189,7 @@ static int compile_one(struct compiling *k, struct uspi_cursor_at *c, struct usp
         const bool is_passed = (a->has & declared) == declared && (!a->has_children || a->sibling != UINT32_MAX);
         a->kind = is_passed ? USPI_ENTRY_LEAF : USPI_ENTRY_DECLARED;
     }
-    a->fixed = fixed < UNKNOWN ? (uint32_t)fixed : UINT32_MAX;
+    a->fixed = fixed < USPI_FORM_UNKNOWN ? (uint32_t)fixed : UINT32_MAX;
     return c->is_bad ? 0 : 1;
 }
 

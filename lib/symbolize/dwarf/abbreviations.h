@@ -7,14 +7,7 @@
 
 #include "lib/base/bisect.h"
 #include "lib/images/debug_sections.h"
-#include "lib/symbolize/dwarf/cursor.h"
-
-/* What the width of some forms depends on. */
-struct uspi_encoding {
-    uint8_t address_size; /* 2, 4 or 8 */
-    uint8_t offset_size;  /* 4 or 8 */
-    uint8_t version;
-};
+#include "lib/object/dwarf_forms.h"
 
 /* The attributes that are read. Each is a bit of `has` and an index of `all` in struct uspi_attributes. */
 enum uspi_attribute {
@@ -141,9 +134,6 @@ static inline const struct uspi_abbreviation *uspi_abbreviation(const struct usp
 }
 
 /* ---- entries ---- */
-
-/* Skips a value. Returns false when its form is not known. */
-bool uspi_form_skip(struct uspi_cursor_at *c, uint64_t form, struct uspi_encoding encoding);
 
 /* Skips an entry, from after its code. */
 void uspi_entry_skip(const struct uspi_abbreviation_table *table, const struct uspi_abbreviation *a,

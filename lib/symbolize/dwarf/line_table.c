@@ -3,7 +3,7 @@
 #include "lib/symbolize/dwarf/line_table.h"
 
 #include "lib/base/array.h"
-#include "lib/symbolize/dwarf/constants.h"
+#include "lib/object/dwarf_constants.h"
 
 void uspi_line_table_free(struct uspi_line_table *table) {
     free(table->folders);

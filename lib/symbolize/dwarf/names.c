@@ -3,7 +3,7 @@
  * definition, through other units and files. Without a linkage name it is the plain name; for C++, with its namespaces
  * and classes. */
 #include "lib/base/bisect.h"
-#include "lib/symbolize/dwarf/constants.h"
+#include "lib/object/dwarf_constants.h"
 #include "lib/symbolize/dwarf/reader.h"
 
 /* The maximum number of entries in a chain, as in elfutils (libdw/dwarf_attr_integrate.c). */

@@ -5,7 +5,7 @@
 
 #include "lib/base/array.h"
 #include "lib/base/merge_sort.h"
-#include "lib/symbolize/dwarf/constants.h"
+#include "lib/object/dwarf_constants.h"
 
 static uint64_t highest_address(const struct uspi_dwarf_unit *unit) {
     const unsigned size = unit->encoding.address_size;

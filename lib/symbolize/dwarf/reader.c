@@ -3,7 +3,7 @@
  * calls in calls.c and callees.c. */
 #include "lib/symbolize/dwarf/reader.h"
 
-#include "lib/symbolize/dwarf/constants.h"
+#include "lib/object/dwarf_constants.h"
 
 /* Hash tables with more slots than this are not kept for the next unit. */
 #define TABLE_KEPT ((size_t)1 << 11)

@@ -2,7 +2,7 @@
 /* See split.h. */
 #include "lib/symbolize/dwarf/split.h"
 
-#include "lib/symbolize/dwarf/constants.h"
+#include "lib/object/dwarf_constants.h"
 
 #include <stdio.h>
 #include <stdlib.h>

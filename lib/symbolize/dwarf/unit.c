@@ -4,7 +4,7 @@
 #include "lib/base/bisect.h"
 
 #include "lib/base/array.h"
-#include "lib/symbolize/dwarf/constants.h"
+#include "lib/object/dwarf_constants.h"
 
 #include <inttypes.h>
 

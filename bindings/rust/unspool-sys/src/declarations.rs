@@ -51,6 +51,7 @@ pub const USP_THREAD_REQUESTER: u32 = 1 << 1;
 pub const USP_THREAD_NOT_STOPPED: u32 = 1 << 2;
 pub const USP_THREAD_KERNEL: u32 = 1 << 3;
 pub const USP_THREAD_CRASHED: u32 = 1 << 4;
+pub const USP_THREAD_GOROUTINE: u32 = 1 << 5;
 pub const USP_LOCK_NONE: u32 = 0;
 pub const USP_LOCK_MUTEX: u32 = 1;
 pub const USP_LOCK_READ_WRITE: u32 = 2;
@@ -882,7 +883,7 @@ structs! {
         pub program: *const c_char,
         pub unwind: usp_unwind_options,
         pub whole_stacks: u32,
-        pub reserved0: u32,
+        pub goroutines: u32,
         pub reserved: [u64; 3],
     }
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* The numbers of DWARF that are needed to find lines. Sources: DWARF 5, 7.5 (tags, attributes, forms), 7.22 (line
- * tables), 7.25 (range lists); GCC include/dwarf2.def for GNU's extensions; LLVM
- * llvm/include/llvm/BinaryFormat/Dwarf.def for LLVM's extensions and for the names of languages, which are from version
- * 6. */
-#ifndef USPI_SYMBOLIZE_DWARF_CONSTANTS_H
-#define USPI_SYMBOLIZE_DWARF_CONSTANTS_H
+/* The numbers of DWARF that are read. Sources: DWARF 5, 7.5 (tags, attributes, forms), 7.22 (line tables), 7.25 (range
+ * lists); GCC include/dwarf2.def for GNU's extensions; LLVM llvm/include/llvm/BinaryFormat/Dwarf.def for LLVM's
+ * extensions and for the names of languages, which are from version 6. */
+#ifndef USPI_OBJECT_DWARF_CONSTANTS_H
+#define USPI_OBJECT_DWARF_CONSTANTS_H
 
 enum {
     DW_TAG_class_type = 0x02,
     DW_TAG_enumeration_type = 0x04,
     DW_TAG_array_type = 0x01,
     DW_TAG_lexical_block = 0x0b,
+    DW_TAG_member = 0x0d,
     DW_TAG_compile_unit = 0x11,
     DW_TAG_structure_type = 0x13,
     DW_TAG_subroutine_type = 0x15,
@@ -36,6 +36,7 @@ enum {
     DW_AT_language = 0x13,
     DW_AT_comp_dir = 0x1b,
     DW_AT_abstract_origin = 0x31,
+    DW_AT_data_member_location = 0x38,
     DW_AT_decl_file = 0x3a,
     DW_AT_decl_line = 0x3b,
     DW_AT_declaration = 0x3c,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A cursor that reads the numbers of a debug section one after the other. A read past the end gives 0 and marks the
  * cursor as bad. So one check at the end of a loop is enough. */
-#ifndef USPI_SYMBOLIZE_DWARF_CURSOR_H
-#define USPI_SYMBOLIZE_DWARF_CURSOR_H
+#ifndef USPI_OBJECT_DWARF_CURSOR_H
+#define USPI_OBJECT_DWARF_CURSOR_H
 
 #include "lib/object/bytes.h"
 
