@@ -209,7 +209,8 @@ void usp_monitor_answer(struct usp_monitor *monitor) {
 /* Number of frames to capture: those of a function that the run loop calls, and of the run loop. */
 #define LEARNED_FRAMES 24
 
-int usp_monitor_learn_wait(struct usp_monitor *monitor) {
+/* Not inlined into the program by link-time optimization, because the capture leaves out this function's frame. */
+USPI_APART int usp_monitor_learn_wait(struct usp_monitor *monitor) {
     struct usp_unwind_options options;
     struct usp_frame frames[LEARNED_FRAMES];
     struct usp_stack stack;

@@ -36,16 +36,18 @@ for my $file (@ARGV) {
     if ($file =~ /\.(c|h|m|S|sh|py|ac|am|m4|inc|map|modulemap|swift|podspec)$/ or $file =~ $scripts) {
         print "$file: the first lines lack $licence\n" unless grep { defined and index($_, $licence) >= 0 } @lines[0 .. 2];
     }
-    # A function that takes its own return address must not be inlined, which link-time optimization does to public ones.
-    if ($file =~ m{^lib/.*\.c$}) {
-        my $taken = '__builtin_return_address|OWN_RECORD';
+    # A function that takes its own return address, or captures its own stack, must not be inlined, which link-time
+    # optimization does to public ones: the stack would lack the program's function. The Objective-C layer is exempt,
+    # because it finds its own frames by their addresses.
+    if ($file =~ m{^lib/(?!objc/).*\.c$}) {
+        my $taken = '__builtin_return_address|OWN_RECORD|usp_capture_self|usp_stack_create';
         while ($text =~ /^(\w[^\n;{}]*(?:\n[^\n;{}]+)*\)) \{\n(.*?)^\}/msg) {
             my ($head, $body) = ($1, $2);
             next if $body !~ /\b(?:$taken)\(/;
             my $is_apart = $head =~ s/USPI_APART|__attribute__\(\(noinline\)\)//;
             my ($name) = $head =~ /(\w+)\(/;
             if ($head =~ /USPI_TEMPLATE/) { $taken .= "|$name" }
-            elsif (!$is_apart) { print "$file: $name takes its own return address, and is not USPI_APART\n" }
+            elsif (!$is_apart) { print "$file: $name takes its own return address or stack, and is not USPI_APART\n" }
         }
     }
     if ($file =~ /\.[chm]$/) {
