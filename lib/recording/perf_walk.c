@@ -151,10 +151,11 @@ static bool ends_with_dump(const struct usp_stack *stack) {
     }
 }
 
-/* Unwinds from registers with the sample's part of the stack, which may be empty. Returns false when that is not
- * possible. */
+/* Unwinds from registers with the sample's part of the stack, which may be empty. is_part: the stack continues where
+ * that part ends. Returns false when it is not possible. */
 static bool unwind(const struct uspi_perf_walk *walk, const struct uspi_perf_sample *sample,
-                   const struct usp_registers *registers, struct uspi_perf_view *view, struct usp_stack *user) {
+                   const struct usp_registers *registers, bool is_part, struct uspi_perf_view *view,
+                   struct usp_stack *user) {
     struct usp_target target;
     struct usp_unwind_options options;
     struct dumped_memory memory = {.stack = {sample->stack, usp_registers_sp(registers), (size_t)sample->stack_size},
@@ -167,7 +168,7 @@ static bool unwind(const struct uspi_perf_walk *walk, const struct uspi_perf_sam
     target.code = (struct usp_memory){uspi_core_memory_read, &view->memory};
     uspi_image_tables_describe(view->tables, &target);
     const struct uspi_shortcuts shortcuts = {
-        .rules = view->rules, .stack = memory.stack, .beside = view->tables, .stack_continues = sample->stack_is_full};
+        .rules = view->rules, .stack = memory.stack, .beside = view->tables, .stack_continues = is_part};
     return user->capacity > 0 && uspi_unwind(&target, registers, false, &shortcuts, &options, user) == USP_OK;
 }
 
@@ -178,7 +179,7 @@ static bool unwind_dump(const struct uspi_perf_walk *walk, const struct uspi_per
     struct usp_stack user;
     if (sample->abi == 0 || sample->stack_size == 0 || !take_registers(walk, sample, &registers)) return false;
     usp_stack_init(&user, stack->frames + stack->count, walk->capacity - stack->count);
-    if (!unwind(walk, sample, &registers, view, &user)) return false;
+    if (!unwind(walk, sample, &registers, sample->stack_is_full, view, &user)) return false;
     stack->count += user.count;
     stack->stop = user.stop;
     stack->omitted = user.omitted;
@@ -213,7 +214,8 @@ static void insert_leaf_caller(const struct uspi_perf_walk *walk, const struct u
     registers.value[PC] = stack->frames[first].pc;
     registers.known = UINT64_C(1) << LINK | UINT64_C(1) << STACK_POINTER | UINT64_C(1) << PC;
     usp_stack_init(&user, frames, 2);
-    if (!unwind(walk, sample, &registers, view, &user) || user.count < 2) return;
+    /* Most functions have a frame: where the table says so, no other reader searches for the caller. */
+    if (!unwind(walk, sample, &registers, true, view, &user) || user.count < 2) return;
     struct usp_frame *after = &stack->frames[first + 1];
     memmove(after + 1, after, (stack->count - first - 1) * sizeof *after);
     *after = frames[1];
