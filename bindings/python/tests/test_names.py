@@ -44,6 +44,10 @@ def test_wrong_arguments(program):
                  lambda number: unspool.Store().symbolize(number, [])):
         with pytest.raises(TypeError, match="'int'"):
             call(5)
+    # Nor is None a path, where one is needed.
+    for call in unspool.Core, unspool.Store('store').add, lambda path: unspool.symbolize(path, [0]):
+        with pytest.raises(TypeError, match='NoneType'):
+            call(None)
     with pytest.raises(TypeError, match='files is a list of paths'):
         unspool.Store(files=str(program))
     with pytest.raises(ValueError, match='null byte'):

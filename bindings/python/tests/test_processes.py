@@ -83,6 +83,13 @@ def test_no_process(process):
         assert caught.value.status is unspool.Status.NO_THREAD and str(process.pid) in str(caught.value)
     with pytest.raises(ValueError, match='not a process'):
         unspool.record(0, 1)
+    # Numbers that are larger than C's type, and what is not a number.
+    for call in unspool.snapshot, lambda pid: unspool.record(pid, 1):
+        for pid in 1 << 63, -1 << 70:
+            with pytest.raises(ValueError, match=f'{pid} is not a process id'):
+                call(pid)
+        with pytest.raises(TypeError, match="'str'"):
+            call('1')
 
 
 # ---- cores

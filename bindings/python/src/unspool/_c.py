@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import operator
 import os
-from typing import Any, Callable, Iterator, Union
+from typing import Any, Callable, Iterator, Optional, Union
 
 from ._unspool import ffi as ffi, lib as lib
 
@@ -72,14 +72,17 @@ def check(status: int, error: Any = None, about: str = '') -> None:
     raise Error(message, status)
 
 
-def c_string(text: Union[Path, None]) -> Any:
-    """A path or name as a C string, which lives as long as the result; NULL for None."""
-    if text is None:
-        return ffi.NULL
+def c_string(text: Path) -> Any:
+    """A path or name as a C string, which lives as long as the result."""
     encoded = os.fsencode(text)
     if b'\0' in encoded:
         raise ValueError('embedded null byte')
     return ffi.new('char[]', encoded)
+
+
+def c_string_or_null(text: Optional[Path]) -> Any:
+    """The same for an argument that may be left out: NULL for None."""
+    return ffi.NULL if text is None else c_string(text)
 
 
 def c_bytes(data: Data) -> bytes:
@@ -98,6 +101,14 @@ def unsigned(name: str, value: Any, bits: int = 64) -> int:
     number = operator.index(value)
     if not 0 <= number < 1 << bits:
         raise ValueError(f'{name} is an integer from 0 to 2^{bits} - 1, not {value}')
+    return number
+
+
+def process_id(pid: Any) -> int:
+    """A number that C's type has room for; the library says which numbers are processes."""
+    number = operator.index(pid)
+    if not -1 << 63 <= number < 1 << 63:
+        raise ValueError(f'{pid} is not a process id')
     return number
 
 

@@ -91,7 +91,7 @@ class _Symbolizer:
             known = ', '.join(_c.text_of(lib.usp_variant_string(image.arch, image.variant)) for image in _c.images_of(images))
             raise ValueError(f'{os.fsdecode(path)}: has {count} images ({known}): arch or build_id selects one')
         self.image = lib.usp_images_get(images, 0)
-        options, folder = _c.options('usp_symbolizer_options'), _c.c_string(store)
+        options, folder = _c.options('usp_symbolizer_options'), _c.c_string_or_null(store)
         options.index_store = folder
         self.symbolizer = _c.made('usp_symbolizer', lib.usp_symbolizer_create, images, options, has_error=False)
         self.frames = ffi.new('struct usp_source_frame[]', lib.USP_ANSWER_FRAMES)
@@ -176,7 +176,7 @@ class Store:
 
     def _open(self) -> None:
         self._lock = threading.Lock()
-        self._kept: list[Any] = [_c.c_string(self.path)]
+        self._kept: list[Any] = [_c.c_string_or_null(self.path)]
         self._store = ffi.gc(ffi.new('struct uspy_store *'), lambda store: lib.uspy_text_clear(ffi.addressof(store, 'text')))
         self._store.folder = self._kept[0]
         self._add_files(self._rows)

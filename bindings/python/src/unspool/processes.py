@@ -22,7 +22,7 @@ def _options(timeout: float, max_frames: int, sysroot: Any = ffi.NULL, program: 
 
 def _stacks(snapshot: Any, lines: bool, store: Optional[Path], demangle: str) -> dict[str, Any]:
     """A snapshot as doc/schema/stacks.schema.json says."""
-    wanted, folder = _c.options('usp_symbolizer_options'), _c.c_string(store)
+    wanted, folder = _c.options('usp_symbolizer_options'), _c.c_string_or_null(store)
     wanted.index_store = folder
     symbolizer = _c.made('usp_symbolizer', lib.usp_symbolizer_create_for_snapshot, snapshot, wanted, has_error=False)
     demangler, shown = _c.demangler(demangle), _c.options('usp_format_options')
@@ -45,7 +45,7 @@ def snapshot(pid: Optional[int] = None, *, lines: bool = True, store: Optional[P
         options.means = lib.USP_SNAPSHOT_BY_HELPER
         taken = _c.made('usp_snapshot', lib.usp_snapshot_create_self, options, has_error=False)
     else:
-        taken = _c.made('usp_snapshot', lib.usp_snapshot_create_process, pid, options)
+        taken = _c.made('usp_snapshot', lib.usp_snapshot_create_process, _c.process_id(pid), options)
     return _stacks(taken, lines, store, demangle)
 
 
@@ -62,7 +62,7 @@ class Core:
 
     def __init__(self, path: Path, *, sysroot: Optional[Path] = None, program: Optional[Path] = None,
                  max_frames: int = 512) -> None:
-        name, root, file = _c.c_string(path), _c.c_string(sysroot), _c.c_string(program)
+        name, root, file = _c.c_string(path), _c.c_string_or_null(sysroot), _c.c_string_or_null(program)
         options = _options(1, max_frames, root, file)
         try:
             self._snapshot = _c.made('usp_snapshot', lib.usp_snapshot_open_raw, name, options)
@@ -122,6 +122,7 @@ def record(pid: int, seconds: float, *, format: str = 'json', rate: float = 100,
     """
     if format not in FORMATS:
         raise ValueError(f'format is one of {", ".join(sorted(FORMATS))}, not {format!r}')
+    pid = _c.process_id(pid)
     if pid <= 0:
         raise ValueError(f'{pid} is not a process')
     if not rate > 0:
@@ -153,7 +154,7 @@ def record(pid: int, seconds: float, *, format: str = 'json', rate: float = 100,
 
 def _profile(profile: Any, pid: int, format: str, lines: bool, store: Optional[Path], demangle: str) -> bytes:
     images = _c.made('usp_images', lib.usp_images_create_profile, profile, has_error=False)
-    names, folder = _c.options('usp_symbolizer_options'), _c.c_string(store)
+    names, folder = _c.options('usp_symbolizer_options'), _c.c_string_or_null(store)
     names.process, names.index_store = pid, folder
     symbolizer = _c.made('usp_symbolizer', lib.usp_symbolizer_create, images, names, has_error=False)
     demangler, shown = _c.demangler(demangle), _c.options('usp_profile_write_options')
