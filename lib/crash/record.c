@@ -260,6 +260,8 @@ void uspi_crash_record(void *context, const struct uspi_os_crash *crash, uint64_
     put_notes(kit);
     put_exception(kit, crash->thread);
     put_crashed_thread(kit, crash, &copy);
+    uint64_t descriptors;
+    const bool is_raised = uspi_os_raise_descriptors(&descriptors);
     uspi_crash_forget_pages(kit);
     uspi_crash_forget_images(kit);
     /* Linux finds one image at a time. */
@@ -275,6 +277,7 @@ void uspi_crash_record(void *context, const struct uspi_os_crash *crash, uint64_
     kit->sink.gathers = true;
     for (size_t i = 0; i < kit->image_count; i++) uspi_raw_put_image(&kit->sink, &kit->images[i]);
     put_other_threads(kit);
+    if (is_raised) uspi_os_restore_descriptors(descriptors);
     uspi_raw_end(&kit->sink);
     if (kit->sink.status != USP_OK) return;
     kit->is_published = uspi_os_kept_file_publish(&kit->file, kit->written, kit->report_path) == USP_OK;

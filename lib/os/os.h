@@ -106,6 +106,12 @@ int uspi_os_write(int fd, const void *bytes, size_t n);
  * (lib/os/posix/write.c) */
 bool uspi_os_may_write(uint64_t size);
 
+/* Linux: raises the limit of descriptors, if the program has used up all: that often is why it crashes, and its report
+ * needs a few. Returns whether it did; *before: the limit that the caller restores. Async-signal-safe.
+ * (lib/os/posix/write.c) */
+bool uspi_os_raise_descriptors(uint64_t *before);
+void uspi_os_restore_descriptors(uint64_t before);
+
 /* A regular file, open for reading. It is never mapped: another program that shortens a mapped file would end this
  * process by SIGBUS. (lib/os/posix/file.c) */
 struct uspi_os_file {

@@ -152,6 +152,26 @@ static void crash_limited(void) {
     crash_segv();
 }
 
+/* The program has used up its descriptors. An earlier handler finds its limit as it was. */
+static void say_limit(int number) {
+    struct rlimit limit;
+    say(getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur == 64 ? "limit kept\n" : "limit changed\n");
+    signal(number, SIG_DFL);
+}
+
+static void prepare_descriptors(void) {
+    struct rlimit limit;
+    assert(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+    limit.rlim_cur = 64;
+    assert(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+    signal(SIGSEGV, say_limit);
+}
+
+static void crash_without_descriptors(void) {
+    while (open("/dev/null", O_RDONLY) >= 0) continue;
+    crash_segv();
+}
+
 static void crash_abort(void) { abort(); }
 static void crash_assert(void) { assert(zero == 1); }
 
@@ -983,6 +1003,7 @@ static const struct way {
     {"without-actions", crash_without_actions, NULL, NULL},
     {"raise-without-actions", raise_without_actions, NULL, NULL},
     {"limited", crash_limited, NULL, NULL},
+    {"descriptors", crash_without_descriptors, prepare_descriptors, NULL},
     {"abort", crash_abort, NULL, NULL},
     {"assert", crash_assert, NULL, NULL},
     {"raise", crash_raise, NULL, NULL},

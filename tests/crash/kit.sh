@@ -626,6 +626,16 @@ if [[ ${USP_TEST_UNDER-} != qemu-* ]]; then
   cause_has '^signal 11 code 1 .* torn'
 fi
 
+# A program that has used up its descriptors, which often is why it crashes, has a whole report.
+if [[ ${USP_TEST_UNDER-} != qemu-* && ($(ulimit -H -n) == unlimited || $(ulimit -H -n) -gt 80) ]]; then
+  way=descriptors
+  crashes descriptors
+  [[ $ended -eq 139 && $(<says) == 'limit kept' ]] || fail "$way: ended with $ended: $(<says)"
+  reported 1
+  expect_frames '\(crashed\)' write_through_null crash_segv
+  out_lacks 'not all images could be listed|threads could not be listed'
+fi
+
 # Notes in JSON, as the schema describes them.
 if part_needs python3; then
   python3 - notes.json <<'PYTHON' || fail "the notes in JSON differ"
