@@ -14,7 +14,8 @@ source=$top/build/release-test/$(basename "$archive" .tar.xz)
 # shellcheck source=tests/support/readme_command.sh
 . "$top/tests/support/readme_command.sh"
 stage=$top/build/release-test/stage
-cp -R "$source" "$top/build/release-test/installed"
+# With the times of the files, or make would run Automake, which people who unpack the archive need not have.
+cp -Rp "$source" "$top/build/release-test/installed"
 (
   cd "$top/build/release-test/installed"
   DESTDIR=$stage MAKEFLAGS=-j$jobs bash -c "$(readme_command 'the library and the command')" >"$top/build/release-test/install.log" 2>&1
