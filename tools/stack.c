@@ -15,6 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* How long a process is stopped at most for the second time, in ns. */
+#define SECOND_TIMEOUT 1000000000
+
 struct request {
     const char *target;
     int64_t pid;         /* 0: `target` is a file */
@@ -28,6 +31,7 @@ struct request {
     uint32_t line_flags;        /* enum usp_format_flags: how lines are written */
     bool is_merged;
     bool wants_tasks;
+    bool has_timeout;
     struct usp_snapshot_options options;
 };
 
@@ -53,8 +57,7 @@ static void usage(FILE *out) {
           "                   their innermost 4 MB and outermost 256 KB are copied, and\n"
           "                   frames between are left out\n"
           "  --timeout MS     stop a process for at most this time, in milliseconds (default\n"
-          "                   100); threads and stacks for which it does not suffice are\n"
-          "                   left out\n"
+          "                   100, once more 1000 if a thread did not answer in time)\n"
           "  --async          Swift: include the chain of async callers\n"
           "  --tasks          Swift on x86_64 and arm64 Linux: also show the tasks that\n"
           "                   no thread runs, each with its parent task and async callers\n"
@@ -207,6 +210,7 @@ static int parse(int argc, char **argv, struct request *request, bool *goes_on) 
         case OPTION_TIMEOUT:
             if (!parse_option_number("timeout", 1, 3600000, &value)) return EXIT_USAGE;
             request->options.timeout = value * 1000000;
+            request->has_timeout = true;
             break;
         case OPTION_ASYNC: request->options.unwind.async = 1; break;
         case OPTION_TASKS: request->wants_tasks = true; break;
@@ -307,11 +311,29 @@ static int open_input(const struct request *request, struct core_input *input, s
     return usp_snapshot_open_core(input->path, &request->options, snapshot, error, error_size);
 }
 
+/* Whether a thread has no stack because it did not stop in time. */
+static bool is_too_late(const struct usp_snapshot *snapshot) {
+    const struct usp_snapshot_thread *thread;
+    size_t i = 0;
+    while ((thread = usp_snapshot_get_thread(snapshot, i)) != NULL && thread->status != USP_ERROR_TIMEOUT) i++;
+    return thread != NULL;
+}
+
+/* On a busy machine, threads wait for a processor before they stop: a busy one for longer than the default time. Without
+ * --timeout the process is stopped again, and has more time. */
+static int capture_process(const struct request *request, struct usp_snapshot **snapshot, char *error, size_t size) {
+    const int status = usp_snapshot_create_process(request->pid, &request->options, snapshot, error, size);
+    if (status != USP_OK || request->has_timeout || !is_too_late(*snapshot)) return status;
+    struct usp_snapshot_options patient = request->options;
+    patient.timeout = SECOND_TIMEOUT;
+    usp_snapshot_free(*snapshot);
+    return usp_snapshot_create_process(request->pid, &patient, snapshot, error, size);
+}
+
 static int take_snapshot(const struct request *request, struct core_input *input, struct usp_snapshot **snapshot) {
     char error[1024] = "";
-    const int status = request->pid != 0
-                           ? usp_snapshot_create_process(request->pid, &request->options, snapshot, error, sizeof error)
-                           : open_input(request, input, snapshot, error, sizeof error);
+    const int status = request->pid != 0 ? capture_process(request, snapshot, error, sizeof error)
+                                         : open_input(request, input, snapshot, error, sizeof error);
     if (status == USP_OK) return EXIT_ALL_WELL;
     char room[1536];
     if (error[0] != '\0') {

@@ -140,4 +140,15 @@ expect_frames "$pid" inner outer main
 out_has '^Thread [0-9]+ .*, in uninterruptible sleep( \([a-z_0-9.]+\))?$'
 out_has '^    not stopped: '
 out_has ' be_held '
+
+# A busy thread does not stop in the default time, because another program has its processor for longer: it is asked again.
+# A program of a real-time priority leaves others at most a twentieth of a second in each second (sched_rt_runtime_us).
+if chrt -f 1 true 2>/dev/null; then
+  start "$stuck" busy
+  taskset -acp 0 "$pid" >/dev/null
+  timeout 0.5 taskset -c 0 chrt -f 1 sh -c 'while :; do :; done' &
+  "$unspool" stack "$pid" >"$work/out" 2>"$work/err" || fail "a thread without a processor has no stack" "$(cat "$work/err")"
+  expect_frames "$pid" inner outer main
+  wait "$!" || :
+fi
 verdict
