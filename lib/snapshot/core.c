@@ -5,6 +5,7 @@
 #include "lib/base/page_cache.h"
 #include "lib/base/sized.h"
 #include "lib/corefile/stream.h"
+#include "lib/snapshot/goroutines.h"
 #include "lib/snapshot/raw.h"
 #include "lib/snapshot/snapshot.h"
 #include "lib/unwind/readers/kinds.h"
@@ -167,6 +168,7 @@ static int snapshot_of(struct uspi_core *core, const struct usp_snapshot_options
     source.process.live = memory;
     source.images = core->images;
     source.beside = core->tables;
+    source.add_goroutines = uspi_goroutines_add;
     source.messages = core->messages;
     source.message_count = core->message_count;
     core->messages = NULL;

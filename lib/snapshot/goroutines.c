@@ -8,6 +8,7 @@
 #include "lib/snapshot/goroutines.h"
 
 #include "lib/base/array.h"
+#include "lib/base/processor.h"
 #include "lib/images/elf_file.h"
 #include "lib/images/file.h"
 #include "lib/images/struct_members.h"
@@ -204,7 +205,7 @@ static int add_all(const struct runtime *r, struct uspi_stopped_process *process
         }
         struct uspi_stopped_thread *to = &process->threads[process->thread_count];
         memset(to, 0, sizeof *to);
-        usp_registers_init(&to->copy.registers, process->arch);
+        uspi_registers_init(&to->copy.registers, process->arch);
         verdict = MISSED;
         for (unsigned k = 0; k < TRIES && verdict == MISSED; k++) {
             verdict = copy_goroutine(r, at, again, &bytes_left, to);
@@ -234,11 +235,4 @@ int uspi_goroutines_add(const struct usp_images *images, const struct uspi_image
                    image != NULL ? " has no debug information of Go's run-time, which -ldflags=-w removes"
                                  : " has Go's symbol runtime.allgptr, which -ldflags=-s removes");
     return USP_OK;
-}
-
-void uspi_goroutines_free(struct uspi_stopped_process *process) {
-    for (size_t i = 0; i < process->thread_count; i++) {
-        if ((process->threads[i].info.flags & USP_THREAD_GOROUTINE) == 0) continue;
-        free((void *)process->threads[i].copy.parts[0].bytes);
-    }
 }

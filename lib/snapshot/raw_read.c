@@ -8,6 +8,7 @@
 #include "lib/corefile/crash.h"
 #include "lib/images/file.h"
 #include "lib/images/image_list.h"
+#include "lib/snapshot/goroutines.h"
 #include "lib/snapshot/snapshot.h"
 
 #include <inttypes.h>
@@ -605,6 +606,7 @@ static int make_snapshot(struct reading *r, const struct usp_snapshot_options *o
     source.process.arch = r->info.arch;
     source.process.pid = r->info.pid;
     source.process.live = (struct usp_memory){read_nothing, NULL};
+    source.add_goroutines = uspi_goroutines_add;
     source.messages = r->messages;
     source.message_count = r->message_count;
     r->program = NULL;

@@ -13,7 +13,6 @@
 #include "lib/capture/state.h"
 #include "lib/capture/thread_copy.h"
 #include "lib/images/image_list.h"
-#include "lib/snapshot/goroutines.h"
 #include "lib/snapshot/lock_owners.h"
 #include "lib/snapshot/mapped_code.h"
 #include "lib/snapshot/raw.h"
@@ -272,7 +271,7 @@ static bool take_threads(struct usp_snapshot *s, const struct usp_snapshot_optio
     return ok;
 }
 
-static void free_source(struct uspi_snapshot_source *source) {
+void uspi_snapshot_source_free(struct uspi_snapshot_source *source) {
     for (size_t i = 0; i < source->message_count; i++) free(source->messages[i]);
     free(source->messages);
     for (size_t i = 0; i < source->note_count; i++) {
@@ -285,7 +284,10 @@ static void free_source(struct uspi_snapshot_source *source) {
     free(source->crash_text);
     uspi_image_tables_free(source->tables);
     usp_images_free(source->images);
-    uspi_goroutines_free(&source->process);
+    for (size_t i = 0; i < source->process.thread_count; i++) {
+        const struct uspi_stopped_thread *t = &source->process.threads[i];
+        if (is_goroutine(&t->info)) free((void *)t->copy.parts[0].bytes);
+    }
     uspi_os_free_stopped(&source->process);
     if (source->release != NULL) source->release(source->context);
     memset(source, 0, sizeof *source);
@@ -320,9 +322,8 @@ static bool add_goroutines(struct usp_snapshot *s) {
     struct uspi_error why = {.text = ""};
     struct uspi_process_root root;
     uspi_places_of_process(&places, s->source.images, s->source.is_live ? s->info.pid : 0, &root);
-    if (uspi_goroutines_add(s->source.images, &places, s->source.is_live, &s->source.process, &why) != USP_OK) {
+    if (s->source.add_goroutines(s->source.images, &places, s->source.is_live, &s->source.process, &why) != USP_OK)
         return false;
-    }
     return why.text[0] == '\0' || add_message(&s->source, why.text);
 }
 
@@ -331,7 +332,7 @@ int uspi_snapshot_from_stopped(struct uspi_snapshot_source *source, const struct
     struct usp_snapshot *s = calloc(1, sizeof *s);
     *snapshot = NULL;
     if (s == NULL) {
-        free_source(source);
+        uspi_snapshot_source_free(source);
         return USP_ERROR_NO_MEMORY;
     }
     s->source = *source;
@@ -339,7 +340,8 @@ int uspi_snapshot_from_stopped(struct uspi_snapshot_source *source, const struct
     s->info = s->source.info;
     struct uspi_stopped_process *process = &s->source.process;
     const size_t real_threads = process->thread_count;
-    if (!keep_origin(s, options) || (options->goroutines != 0 && own == NULL && !add_goroutines(s))) {
+    if (!keep_origin(s, options) ||
+        (options->goroutines != 0 && s->source.add_goroutines != NULL && !add_goroutines(s))) {
         usp_snapshot_free(s);
         return USP_ERROR_NO_MEMORY;
     }
@@ -394,34 +396,21 @@ USPI_TEMPLATE void capture_own(const struct usp_snapshot_options *options, struc
     usp_capture_self(&unwind, &own->stack);
 }
 
-static void fill_live_info(struct uspi_snapshot_source *source) {
+void uspi_snapshot_source_is_live(struct uspi_snapshot_source *source) {
     source->is_live = true;
     source->info.os = uspi_os_kind();
     source->info.pid = source->process.pid;
     source->info.stopped_ns = source->process.stopped_ns;
 }
 
-/* Input and result of the callback before the stop: work that would otherwise prolong the stop. */
-struct before_stop {
-    int64_t pid;
-    bool wants_async;
-    struct usp_images *images; /* may be NULL */
-    /* Another process: receives the images; empty once they are in `images`. */
-    struct uspi_images_found found;
-    struct uspi_image_list list;
-};
-
-/* Returns the text range of Swift's concurrency runtime; all zero if there is none, or if no async callers are
- * wanted. */
-static struct usp_region find_executor(const struct before_stop *before) {
+struct usp_region uspi_snapshot_executor(int64_t pid, const struct usp_images *images) {
     struct uspi_image_sources places = {.process = 0};
     struct uspi_process_root root;
     struct usp_region executor = {0};
     struct usp_memory memory;
-    if (!before->wants_async || before->images == NULL) return executor;
-    if (uspi_os_process_memory_open(before->pid, &memory) != USP_OK) return executor;
-    uspi_places_of_process(&places, before->images, before->pid, &root);
-    const struct usp_image *image = uspi_swift_runtime_image(before->images, &places, &memory);
+    if (images == NULL || uspi_os_process_memory_open(pid, &memory) != USP_OK) return executor;
+    uspi_places_of_process(&places, images, pid, &root);
+    const struct usp_image *image = uspi_swift_runtime_image(images, &places, &memory);
     if (image != NULL) {
         executor.text_low = image->text_low;
         executor.text_high = image->text_high;
@@ -430,12 +419,14 @@ static struct usp_region find_executor(const struct before_stop *before) {
     return executor;
 }
 
+/* Called before the stop, for work that would otherwise prolong it. context: whether async callers are wanted. */
 static struct usp_region learn_of_self(void *context, int listed) {
-    struct before_stop *before = context;
+    const bool *wants_async = context;
+    struct usp_images *images = NULL;
     (void)listed;
-    if (before->wants_async && usp_images_create_self(&before->images) != USP_OK) before->images = NULL;
-    const struct usp_region executor = find_executor(before);
-    usp_images_free(before->images);
+    if (!*wants_async || usp_images_create_self(&images) != USP_OK) return (struct usp_region){0};
+    const struct usp_region executor = uspi_snapshot_executor(uspi_os_process_id(), images);
+    usp_images_free(images);
     return executor;
 }
 
@@ -448,12 +439,12 @@ USPI_APART int usp_snapshot_create_self(const struct usp_snapshot_options *optio
     if (snapshot == NULL) return USP_ERROR_ARGUMENT;
     *snapshot = NULL;
     if (!uspi_complete_snapshot_options(options, &completed)) return USP_ERROR_ARGUMENT;
-    struct before_stop before = {.pid = uspi_os_process_id(), .wants_async = completed.unwind.async != 0};
+    bool wants_async = completed.unwind.async != 0;
     struct uspi_stop_options how = {.only_thread = completed.only_thread,
                                     .by_helper = completed.means == USP_SNAPSHOT_BY_HELPER,
                                     .whole_stacks = completed.whole_stacks != 0,
                                     .before_stop = learn_of_self,
-                                    .context = &before};
+                                    .context = &wants_async};
     int status = how.by_helper ? USP_OK : uspi_capture_prepare();
     if (status != USP_OK) return status;
     uspi_os_undisturbed_begin(&kept);
@@ -473,70 +464,12 @@ USPI_APART int usp_snapshot_create_self(const struct usp_snapshot_options *optio
         }
     }
     if (status == USP_OK) {
-        fill_live_info(&source);
+        uspi_snapshot_source_is_live(&source);
         status = uspi_snapshot_from_stopped(&source, &completed, &own, snapshot);
     } else {
-        free_source(&source);
+        uspi_snapshot_source_free(&source);
     }
     free(frames);
-    uspi_os_undisturbed_end(&kept);
-    return status;
-}
-
-static struct usp_region learn_of_process(void *context, int listed) {
-    struct before_stop *before = context;
-    if (listed == USP_OK) uspi_image_list_find_build_ids(&before->list, before->pid);
-    (void)uspi_images_seal_received(&before->found, listed, &before->images);
-    return find_executor(before);
-}
-
-static int create_of_process(const struct usp_snapshot_options *options, struct before_stop *before,
-                             struct uspi_snapshot_source *source, char *error, size_t error_size) {
-    const struct uspi_stop_options how = {.timeout = options->timeout,
-                                          .whole_stacks = options->whole_stacks != 0,
-                                          .only_thread = options->only_thread,
-                                          .images = &before->found,
-                                          .before_stop = learn_of_process,
-                                          .context = before};
-    uspi_roots_learn();
-    source->info.time = uspi_os_wall_clock();
-    uspi_images_receive(&before->found, &before->list);
-    int status = uspi_os_stop_process(before->pid, &how, &source->process, error, error_size);
-    uspi_image_list_clear(&before->list);
-    if (status != USP_OK || (before->images != NULL && !source->process.has_moved)) return status;
-    /* If the process has ended since, its stacks have no images. */
-    usp_images_free(before->images);
-    if (usp_images_create_process(before->pid, &before->images, NULL, 0) != USP_OK) before->images = NULL;
-    return USP_OK;
-}
-
-int usp_snapshot_create_process(int64_t pid, const struct usp_snapshot_options *options, struct usp_snapshot **snapshot,
-                                char *error, size_t error_size) {
-    struct usp_snapshot_options completed;
-    struct uspi_snapshot_source source = {.images = NULL};
-    if (error != NULL && error_size > 0) error[0] = '\0';
-    if (snapshot == NULL) return USP_ERROR_ARGUMENT;
-    *snapshot = NULL;
-    if (!uspi_complete_snapshot_options(options, &completed)) {
-        if (error != NULL) snprintf(error, error_size, USPI_SNAPSHOT_OPTIONS);
-        return USP_ERROR_ARGUMENT;
-    }
-    struct before_stop before = {.pid = pid, .wants_async = completed.unwind.async != 0};
-    struct uspi_undisturbed kept;
-    uspi_os_undisturbed_begin(&kept);
-    int status = create_of_process(&completed, &before, &source, error, error_size);
-    source.images = before.images;
-    const bool was_stopped = status == USP_OK;
-    if (was_stopped) fill_live_info(&source);
-    if (was_stopped && source.images != NULL) {
-        status = uspi_image_tables_of_process(source.images, &source.process.live, pid, &source.tables);
-    }
-    if (status == USP_OK) {
-        status = uspi_snapshot_from_stopped(&source, &completed, NULL, snapshot);
-    } else {
-        free_source(&source);
-    }
-    if (was_stopped && status != USP_OK && error != NULL) snprintf(error, error_size, "%s", usp_status_string(status));
     uspi_os_undisturbed_end(&kept);
     return status;
 }
@@ -558,7 +491,7 @@ void usp_snapshot_free(struct usp_snapshot *snapshot) {
     free(snapshot->program);
     free(snapshot->sysroot);
     free(snapshot->folder);
-    free_source(&snapshot->source);
+    uspi_snapshot_source_free(&snapshot->source);
     free(snapshot);
 }
 

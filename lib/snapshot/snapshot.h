@@ -7,8 +7,10 @@
 
 #include <unspool/snapshot.h>
 
-struct uspi_image_tables; /* lib/unwind/tables/image_tables.h */
-struct uspi_raw_crash;    /* lib/snapshot/raw.h */
+struct uspi_error;         /* lib/base/error.h */
+struct uspi_image_sources; /* lib/images/image_sources.h */
+struct uspi_image_tables;  /* lib/unwind/tables/image_tables.h */
+struct uspi_raw_crash;     /* lib/snapshot/raw.h */
 
 /* A stopped process. uspi_snapshot_from_stopped takes ownership of everything in it, also on failure. */
 struct uspi_snapshot_source {
@@ -40,7 +42,20 @@ struct uspi_snapshot_source {
      * process; other sources have none. */
     int (*writable)(void *context, uspi_range_function each, void *each_context);
     void (*release)(void *context); /* may be NULL; called when the snapshot is freed */
+    /* uspi_goroutines_add (goroutines.h); NULL: such sources have none that are listed. A pointer, so that programs that
+     * take only snapshots of themselves do not link it. */
+    int (*add_goroutines)(const struct usp_images *images, const struct uspi_image_sources *places, bool is_live,
+                          struct uspi_stopped_process *process, struct uspi_error *why);
 };
+
+/* Frees everything in a source. */
+void uspi_snapshot_source_free(struct uspi_snapshot_source *source);
+
+/* Fills in what is known of a live process that was stopped. */
+void uspi_snapshot_source_is_live(struct uspi_snapshot_source *source);
+
+/* Returns the text range of Swift's concurrency runtime in a process; all zero if there is none. images may be NULL. */
+struct usp_region uspi_snapshot_executor(int64_t pid, const struct usp_images *images);
 
 /* The stack of the requesting thread, which walks itself. */
 struct uspi_own_capture {

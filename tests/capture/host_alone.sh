@@ -43,12 +43,18 @@ others_tables=(compact_ ehabi_ macho_)
 link fast 'usp_backtrace(buffer, 8)'
 link prepared 'usp_prepare(NULL)'
 link all_threads 'usp_snapshot_create_self(NULL, (void *)buffer) + usp_snapshot_create_process(1, NULL, (void *)buffer, NULL, 0)'
+link itself 'usp_snapshot_create_self(NULL, (void *)buffer)'
 has fast '^usp_backtrace$'
 for part in "${unwinder[@]}"; do
   lacks fast "^uspi_$part"
   has prepared "^uspi_$part"
 done
 for part in "${others_tables[@]}"; do lacks fast "^uspi_$part"; done
+
+# Goroutines are those of other processes. They need debug information.
+goroutines='^uspi_(goroutines|struct_members|debug_section)'
+lacks itself "$goroutines"
+has all_threads "$goroutines"
 
 # The backends of the other kind of processor.
 arm='^uspi_(arm64|armv7)$'
@@ -58,7 +64,7 @@ x86_64* | i?86*) others="$arm|^uspi_ehabi_" ;;
 aarch64* | arm*) others=$x86 ;;
 *) others="$arm|$x86" ;;
 esac
-for name in fast prepared all_threads; do lacks "$name" "$others"; done
+for name in fast prepared itself all_threads; do lacks "$name" "$others"; done
 # What unspool reads on this system only for stacks and files of other systems, and for symbols. usp_prepare and captures
 # need files of this system's format, for unwind tables that are not loaded.
 tables='^uspi_(describe_by_compact|compact_find|unwind_info|locate_macho_tables)$'

@@ -294,6 +294,9 @@ static void put_field(struct uspi_text *out, const struct uspi_json_document *do
     put_value(out, document, value, field->means, uspi_field_has_lines(field->field));
     const size_t more_value = more != NULL && out->length > 0 ? find_value(document, object, more) : USPI_JSON_NONE;
     if (more_value == USPI_JSON_NONE || document->nodes[more_value].length == 0) return;
+    const bool is_same =
+        value != USPI_JSON_NONE && uspi_span_is(uspi_json_text(document, more_value), uspi_json_text(document, value));
+    if (is_same) return;
     bool is_hex;
     uint64_t number;
     const bool is_none =
