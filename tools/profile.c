@@ -62,7 +62,8 @@ struct conversion {
     uint32_t event_index;
     uint64_t other_events;    /* samples of other events */
     bool is_event_there;      /* a sample of `event` came */
-    uint64_t without_stack;   /* chosen samples that have no stack */
+    uint64_t without_stack;   /* samples of `event` that have no stack */
+    uint64_t stackless[64];   /* the same for each of the first events of the file */
     char events[1024];        /* names of the events that have samples, with commas between them, for a message */
     uint64_t listed;          /* bit n: the event n is among them */
     uint64_t read, file_size; /* in bytes */
@@ -317,8 +318,12 @@ static int take_sample(void *context, const struct usp_recording_sample *sample)
     if (c->comm != NULL && strcmp(c->comm, sample->thread->name) != 0) return USP_OK;
     const bool is_of_event = c->event == NULL || strcmp(c->event, sample->event) == 0;
     c->is_event_there |= is_of_event;
-    if (sample->stack->count == 0) c->without_stack += is_of_event;
-    if (sample->stack->count == 0 || !is_chosen(c, sample)) return USP_OK;
+    if (sample->stack->count == 0) {
+        c->without_stack += is_of_event;
+        if (sample->event_index < 64) c->stackless[sample->event_index] += is_of_event;
+        return USP_OK;
+    }
+    if (!is_chosen(c, sample)) return USP_OK;
     int status = c->profile != NULL ? USP_OK : create_profile(c, sample);
     if (status != USP_OK) return status;
     /* OTLP has times of day, and JSON can be written as OTLP: they must not have times that only keep samples apart. */
@@ -495,6 +500,13 @@ static void say_summary(const struct conversion *c, const struct usp_recording_i
     if (info->maps_left_out > 0) {
         complain("%" PRIu64 " maps of files are left out because there are too many; frames there have no names",
                  info->maps_left_out);
+    }
+    const uint64_t left_out = c->event != NULL      ? c->without_stack
+                              : c->event_index < 64 ? c->stackless[c->event_index]
+                                                    : 0;
+    if (left_out > 0) {
+        complain("%" PRIu64 " %s no stack and %s left out", left_out, left_out == 1 ? "sample has" : "samples have",
+                 left_out == 1 ? "is" : "are");
     }
     if (info->lost > 0) complain("%" PRIu64 " records were lost while it was recorded", info->lost);
     if (c->other_events > 0 && c->profile_file == NULL) {

@@ -221,6 +221,10 @@ done
 "${make[@]}" write pprof "$work/plain" "${place[@]}" duration=-1
 "$unspool" profile --format folded "$work/plain" >"$work/out" 2>"$work/error"
 has "$(<"$work/error")" ' threads in [0-9]\.[0-9] s$' "a negative duration"
+# Samples without a stack are counted, not passed over in silence.
+"${make[@]}" write pprof "$work/plain" "${place[@]}" empty=1
+"$unspool" profile --format folded "$work/plain" >"$work/out" 2>"$work/error"
+has "$(<"$work/error")" '^unspool: 3 samples have no stack and are left out$' "samples without a stack"
 # Many samples that refer to the same large stack and attribute take time in proportion to the file.
 "${make[@]}" write shared "$work/shared"
 folded=$(is_sanitized || ulimit -t 20; "$unspool" profile --quiet --format folded "$work/shared") || fail "large messages: status $?"

@@ -88,6 +88,8 @@ def write_pprof(options):
         samples.append(([17, 5], [9, 90000000], "main", 20))
     if options.get("stray"):
         samples.append(([15, 5], [8, 80000000], "main", 20))
+    if options.get("empty"):
+        samples += [([], [1, 10000000], "main", 20)] * 3
     if options.get("ids"):
         # The third thread has no id, the fourth has that of its place, and the other one that of `main`.
         samples += [([5], [value, value], *who) for value, *who in
