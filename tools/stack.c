@@ -326,8 +326,12 @@ static int capture_process(const struct request *request, struct usp_snapshot **
     if (status != USP_OK || request->has_timeout || !is_too_late(*snapshot)) return status;
     struct usp_snapshot_options patient = request->options;
     patient.timeout = SECOND_TIMEOUT;
+    struct usp_snapshot *again;
+    /* If the process has ended meanwhile, what was captured first is shown. */
+    if (usp_snapshot_create_process(request->pid, &patient, &again, NULL, 0) != USP_OK) return USP_OK;
     usp_snapshot_free(*snapshot);
-    return usp_snapshot_create_process(request->pid, &patient, snapshot, error, size);
+    *snapshot = again;
+    return USP_OK;
 }
 
 static int take_snapshot(const struct request *request, struct core_input *input, struct usp_snapshot **snapshot) {
