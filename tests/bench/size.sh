@@ -45,7 +45,7 @@ show_sizes() {
   local none uses size
   none=$(linked 0)
   uses=('linked statically: usp_backtrace' '  + usp_prepare' '  + usp_capture_self, usp_capture_context, usp_capture_thread'
-    '  + usp_snapshot_create_self, usp_snapshot_create_process')
+    '  + usp_snapshot_create_self' '  + usp_snapshot_create_process')
   for i in "${!uses[@]}"; do
     size=$(linked $((i + 1)))
     show "${uses[i]}" $((size - none))
